@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
+use omp_stdx::page::Page;
 
 const CHANGELOG: &str = include_str!("../../../CHANGELOG.md");
 /// Caps the entries shown unless all are requested.
@@ -26,8 +27,8 @@ impl SlashCommand for ChangelogCommand {
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             match arguments {
-                "" => Ok(SlashReply::Text(newest(CHANGELOG, NEWEST))),
-                "full" => Ok(SlashReply::Text(CHANGELOG.trim_end().to_owned())),
+                "" => Ok(SlashReply::Page(Page::of_markdown(newest(CHANGELOG, NEWEST)))),
+                "full" => Ok(SlashReply::Page(Page::of_markdown(CHANGELOG.trim_end()))),
                 other => Err(format!("unknown argument `{other}`\nhint: usage: /changelog [full]")),
             }
         }

@@ -2,12 +2,15 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashCommands, SlashReply};
+use omp_session::{CommandSource, Session, SlashCommand, SlashCommands, SlashReply};
+use omp_stdx::md_table::{Align, MdTable};
+use omp_stdx::page::Page;
 
 use crate::LazyText;
 
-/// Caps the width of the usage column; descriptions after longer usages are not aligned.
-const WIDEST_USAGE: usize = 36;
+/// The sources of commands, in the order of `/help`.
+const SECTIONS: [(&str, CommandSource); 3] =
+    [("Commands", CommandSource::Builtin), ("Your commands", CommandSource::File), ("Skills", CommandSource::Skill)];
 
 /// Lists the registered commands.
 pub struct HelpCommand {
@@ -16,20 +19,34 @@ pub struct HelpCommand {
 }
 
 impl HelpCommand {
-    /// Lists all commands that can be called now, from any source.
-    fn text(&self, commands: &SlashCommands) -> String {
+    /// Lists all commands that can be called now, by source.
+    fn page(&self, commands: &SlashCommands) -> Page {
         let usage = |command: &dyn SlashCommand| match command.arguments() {
-            Some(arguments) => format!("/{} {arguments}", command.name()),
-            None => format!("/{}", command.name()),
+            Some(arguments) => format!("`/{} {arguments}`", command.name()),
+            None => format!("`/{}`", command.name()),
         };
-        let mut lines: Vec<(String, String)> =
-            commands.iter().map(|command| (usage(&**command), command.description().to_owned())).collect();
-        lines.sort();
-        let widths = lines.iter().map(|(usage, _)| usage.chars().count());
-        let width = widths.filter(|width| *width <= WIDEST_USAGE).max().unwrap_or_default();
-        let listed = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}"));
-        let told = self.unreachable.iter().map(|sentence| format!("\n{sentence}"));
-        listed.chain(told).collect::<Vec<_>>().join("\n")
+        let mut page = Page::default();
+        for (title, source) in SECTIONS {
+            let of_source = commands.iter().filter(|command| command.source() == source);
+            let mut rows: Vec<[String; 2]> =
+                of_source.map(|command| [usage(&**command), described(&**command)]).collect();
+            rows.sort();
+            let mut table = MdTable::new([("Command", Align::Left), ("Description", Align::Left)]);
+            rows.into_iter().for_each(|row| table.row(row));
+            if !table.is_empty() {
+                page = page.heading(2, title).table(table);
+            }
+        }
+        self.unreachable.iter().fold(page, |page, sentence| page.text(sentence.as_str()))
+    }
+}
+
+/// Returns the description with the other names of a command.
+fn described(command: &dyn SlashCommand) -> String {
+    let names: Vec<String> = command.aliases().iter().map(|name| format!("`/{name}`")).collect();
+    match names.is_empty() {
+        true => command.description().to_owned(),
+        false => format!("{} (also {})", command.description(), names.join(", ")),
     }
 }
 
@@ -43,7 +60,7 @@ impl SlashCommand for HelpCommand {
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(self.text(&session.commands()))) }.boxed()
+        async move { Ok(SlashReply::Page(self.page(&session.commands()))) }.boxed()
     }
 }
 
@@ -61,12 +78,15 @@ impl SlashCommand for ToolsCommand {
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let tools = session.tools();
-            let lines = tools.specs().iter().map(|spec| {
+            let mut table = MdTable::new([("Tool", Align::Left), ("Description", Align::Left)]);
+            for spec in tools.specs().iter() {
                 let about = spec.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                format!("{}: {}", spec.name, about.trim())
-            });
-            let lines: Vec<String> = lines.collect();
-            Ok(SlashReply::Text(if lines.is_empty() { "the model has no tools".to_owned() } else { lines.join("\n") }))
+                table.row([format!("`{}`", spec.name), about.trim().to_owned()]);
+            }
+            Ok(match table.is_empty() {
+                true => SlashReply::Text("the model has no tools".to_owned()),
+                false => SlashReply::Page(Page::default().heading(2, "Tools").table(table)),
+            })
         }
         .boxed()
     }

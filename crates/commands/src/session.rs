@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
+use omp_stdx::md_table::{Align, MdTable};
+use omp_stdx::page::Page;
 use omp_store::{SessionsDir, TitleSource};
 
 /// Caps the sessions that `/resume` lists.
@@ -38,7 +40,7 @@ impl SlashCommand for SessionCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             match arguments {
-                "" | "info" => Ok(SlashReply::Text(info(session, &self.cwd))),
+                "" | "info" => Ok(SlashReply::Page(info(session, &self.cwd))),
                 "delete" => delete(session, &self.sessions, &self.cwd).await,
                 other => Err(format!("unknown argument `{other}`\nhint: usage: /session [info|delete]")),
             }
@@ -47,32 +49,36 @@ impl SlashCommand for SessionCommand {
     }
 }
 
-fn info(session: &Session, cwd: &Path) -> String {
+fn info(session: &Session, cwd: &Path) -> Page {
     let now = session.snapshot();
     let messages = session.messages();
     let counted = stats(&now.session_id, messages.iter().map(|message| &**message), now.model.context_window);
     let counted = counted.with_spending(&now.spending);
-    let file = now.file.as_ref().map_or_else(|| "(not saved)".to_owned(), |file| file.display().to_string());
+    let file = now.file.as_ref().map_or_else(|| "(not saved)".to_owned(), |file| format!("`{}`", file.display()));
     let tokens = counted.tokens;
-    let mut lines = vec![
-        format!("session:  {}", now.session_id),
-        format!("title:    {}", now.title.as_deref().unwrap_or("(none)")),
-        format!("file:     {file}"),
-        format!("folder:   {}", cwd.display()),
-        format!("model:    {} (thinking {})", now.model.selector(), now.thinking.as_str()),
+    let mut table = MdTable::new([("Session", Align::Left), ("", Align::Left)]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    row("id", now.session_id.clone());
+    row("title", now.title.clone().unwrap_or_else(|| "(none)".to_owned()));
+    row("file", file);
+    row("folder", format!("`{}`", cwd.display()));
+    row("model", format!("{} (thinking {})", now.model.selector(), now.thinking.as_str()));
+    row("approval", now.approval_mode.as_str().to_owned());
+    row(
+        "messages",
         format!(
-            "messages: {} ({} of yours, {} answers, {} calls)",
+            "{} ({} of yours, {} answers, {} calls)",
             counted.total_messages, counted.user_messages, counted.assistant_messages, counted.tool_calls
         ),
-        format!(
-            "tokens:   {} in, {} out, {} cached, ${:.4}",
-            tokens.input, tokens.output, tokens.cache_read, counted.cost
-        ),
-    ];
-    lines.extend(counted.context_usage.map(|usage| {
-        format!("context:  {} of {} tokens ({:.1} %)", usage.tokens, usage.context_window, usage.percent)
-    }));
-    lines.join("\n")
+    );
+    row(
+        "tokens",
+        format!("{} in, {} out, {} cached, ${:.4}", tokens.input, tokens.output, tokens.cache_read, counted.cost),
+    );
+    if let Some(usage) = counted.context_usage {
+        row("context", format!("{} of {} tokens ({:.1}%)", usage.tokens, usage.context_window, usage.percent));
+    }
+    Page::default().table(table)
 }
 
 /// Moves the session file and its artifacts to the trash; a new session replaces it.

@@ -66,10 +66,12 @@ impl SettingsCommand {
         Ok(SettingsDesk { settings, file, cwd, home, json: false })
     }
 
-    /// Applies a change of `tools.approvalMode` to the running session; `false` for every other setting.
+    /// Applies a change of `tools.approvalMode` to the running session. The terminal reads `statusLine.*` again by itself.
+    /// Returns false for every other setting.
     async fn obey(&self, arguments: &str, session: &Session) -> Result<bool, String> {
-        if !arguments.split_whitespace().any(|word| word == "tools.approvalMode") {
-            return Ok(false);
+        let mut words = arguments.split_whitespace();
+        if !words.any(|word| word == "tools.approvalMode") {
+            return Ok(arguments.split_whitespace().any(|word| word.starts_with("statusLine.")));
         }
         let mode = Policy::from_settings(&self.folder.read_settings()?).mode;
         session.send(Command::SetApprovalMode(mode)).await.map_err(|closed| closed.to_string())?;

@@ -3,6 +3,9 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Account, BreakCause, Broken, BudgetLimits, Session, SlashCommand, SlashReply, TurnSpent, cost_line};
+use omp_stdx::format;
+use omp_stdx::md_table::{Align, MdTable};
+use omp_stdx::page::Page;
 use omp_types::Usage;
 
 /// Caps the turns shown.
@@ -32,40 +35,59 @@ impl SlashCommand for UsageCommand {
             if !matches!(arguments, "" | "show") {
                 return Err(format!("unknown argument `{arguments}`\nhint: usage: /usage [show]"));
             }
-            Ok(SlashReply::Text(report(&session.snapshot().spending)))
+            Ok(SlashReply::Page(report(&session.snapshot().spending)))
         }
         .boxed()
     }
 }
 
-fn report(account: &Account) -> String {
-    let rows = account.models.iter().map(|model| (model.selector(), model.answers, model.usage));
-    let mut text = table(rows.collect());
-    let mut section = |title: &str, rows: Vec<String>| {
-        if !rows.is_empty() {
-            text.push_str(&format!("\n\n{title}\n{}", rows.join("\n")));
-        }
+fn report(account: &Account) -> Page {
+    let mut page = match account.models.is_empty() {
+        true => Page::default().text("No model has answered yet."),
+        false => Page::default().heading(2, "Usage").table(models(account)),
     };
-    let newest = account.turns.iter().rev().take(TURNS_SHOWN).rev();
-    section("turns", newest.map(turn_row).collect());
-    let beside = account.beside.iter();
-    section(
-        "other requests",
-        beside.map(|(kind, it)| format!("{kind}: {}, {}", times(it.requests), cost_line(&it.usage))).collect(),
-    );
+    let newest = turns(account.turns.iter().rev().take(TURNS_SHOWN).rev());
+    if !newest.is_empty() {
+        page = page.heading(3, "Turns").table(newest);
+    }
+    let spent = |requests: usize, usage: &Usage| format!("{}, {}", times(requests), cost_line(usage));
+    let beside = account.beside.iter().map(|(kind, it)| format!("{kind}: {}", spent(it.requests, &it.usage)));
     let lost = Some(account.taken_back).filter(|lost| lost.requests > 0);
-    section(
-        "answers discarded by rules",
-        lost.map(|lost| format!("{}, {}", times(lost.requests), cost_line(&lost.usage))).into_iter().collect(),
-    );
-    section("prompt cache misses", account.breaks.iter().map(break_row).collect());
-    section("budget", budgets(account));
-    text
+    let lists = [
+        ("Other requests", beside.collect()),
+        ("Answers discarded by rules", lost.iter().map(|lost| spent(lost.requests, &lost.usage)).collect()),
+        ("Prompt cache misses", account.breaks.iter().map(break_row).collect()),
+        ("Budget", budgets(account)),
+    ];
+    let listed = lists.into_iter().filter(|(_, items): &(&str, Vec<String>)| !items.is_empty());
+    listed.fold(page, |page, (title, items)| page.heading(3, title).list(items))
 }
 
-fn turn_row(turn: &TurnSpent) -> String {
-    let answers = if turn.answers == 1 { "answer" } else { "answers" };
-    format!("{}: {} {answers}, {}", turn.number, turn.answers, cost_line(&turn.usage))
+/// Returns the columns that both tables have: tokens and cost.
+fn figures(usage: &Usage) -> [String; 5] {
+    [
+        format::grouped(usage.prompt_tokens()),
+        format!("{}%", omp_session::cached_percent(usage)),
+        format::grouped(usage.cache_write),
+        format::grouped(usage.output),
+        format!("${:.4}", usage.cost.total),
+    ]
+}
+
+fn turns<'a>(turns: impl Iterator<Item = &'a TurnSpent>) -> MdTable {
+    let mut table = table_of("Turn");
+    for turn in turns {
+        let [input, cached, written, output, cost] = figures(&turn.usage);
+        table.row([turn.number.to_string(), turn.answers.to_string(), input, cached, written, output, cost]);
+    }
+    table
+}
+
+fn table_of(first: &str) -> MdTable {
+    use Align::{Left, Right};
+    let rest = ["Answers", "Input", "Cached", "Written", "Output", "Cost"].map(|name| (name, Right));
+    let [answers, input, cached, written, output, cost] = rest;
+    MdTable::new([(first, Left), answers, input, cached, written, output, cost])
 }
 
 fn break_row((cause, broken): (&BreakCause, &Broken)) -> String {
@@ -102,32 +124,23 @@ fn budgets(account: &Account) -> Vec<String> {
     [line("session", account.limits, account.session), line("run", limits, used)].into_iter().flatten().collect()
 }
 
-fn table(mut rows: Vec<(String, usize, Usage)>) -> String {
-    if rows.is_empty() {
-        return "no model has answered yet".to_owned();
-    }
-    if rows.len() > 1 {
-        let mut all = ("all".to_owned(), 0, Usage::default());
-        for (_, answers, usage) in &rows {
-            all.1 += answers;
-            all.2 += *usage;
-        }
-        rows.push(all);
-    }
-    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
-    let row = |(name, answers, usage): &(String, usize, Usage)| {
-        format!(
-            "{name:width$}  {answers} {}, {} in, {} out, {} cache read ({}%), {} cache written, ${:.4}",
-            if *answers == 1 { "answer" } else { "answers" },
-            usage.input,
-            usage.output,
-            usage.cache_read,
-            omp_session::cached_percent(usage),
-            usage.cache_write,
-            usage.cost.total
-        )
+/// Returns a row for each model, and their sum if there are several.
+fn models(account: &Account) -> MdTable {
+    let mut table = table_of("Model");
+    let mut row = |name: String, answers: usize, usage: &Usage| {
+        let [input, cached, written, output, cost] = figures(usage);
+        table.row([name, answers.to_string(), input, cached, written, output, cost]);
     };
-    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+    let (mut answers, mut all) = (0, Usage::default());
+    for model in &account.models {
+        row(model.selector(), model.answers, &model.usage);
+        answers += model.answers;
+        all += model.usage;
+    }
+    if account.models.len() > 1 {
+        row("all".to_owned(), answers, &all);
+    }
+    table
 }
 
 pub struct BudgetCommand;
@@ -222,7 +235,7 @@ mod tests {
 
     #[test]
     fn models_turns_and_what_was_lost() {
-        assert_eq!(report(&Account::default()), "no model has answered yet");
+        assert_eq!(report(&Account::default()).plain(), "No model has answered yet.");
         let model = |provider: &str, model: &str, answers, usage| ModelTally {
             provider: provider.into(),
             model: model.into(),
@@ -244,28 +257,39 @@ mod tests {
             ..Account::default()
         };
         let expect = [
-            "a/long-model  1 answer, 10 in, 2 out, 30 cache read (75%), 0 cache written, $0.5000",
-            "b/m           2 answers, 5 in, 2 out, 15 cache read (75%), 0 cache written, $0.2500",
-            "all           3 answers, 15 in, 4 out, 45 cache read (75%), 0 cache written, $0.7500",
+            "## Usage",
             "",
-            "turns",
-            "1: 3 answers, 60.0k in (75% cached), 2 out, $0.7500",
+            "| Model        | Answers | Input | Cached | Written | Output |    Cost |",
+            "| ------------ | ------: | ----: | -----: | ------: | -----: | ------: |",
+            "| a/long-model |       1 |    40 |    75% |       0 |      2 | $0.5000 |",
+            "| b/m          |       2 |    20 |    75% |       0 |      2 | $0.2500 |",
+            "| all          |       3 |    60 |    75% |       0 |      4 | $0.7500 |",
             "",
-            "other requests",
-            "title: once, 9 in (0% cached), 2 out",
+            "### Turns",
             "",
-            "answers discarded by rules",
-            "2 times, 7 in (0% cached), 2 out",
+            "| Turn | Answers |  Input | Cached | Written | Output |    Cost |",
+            "| ---- | ------: | -----: | -----: | ------: | -----: | ------: |",
+            "| 1    |       3 | 60,000 |    75% |       0 |      2 | $0.7500 |",
             "",
-            "prompt cache misses",
-            "the model changed, expected: 2 times, about 900 tokens sent again uncached",
-            "the provider no longer had it, unexpected: once, about 5000 tokens sent again uncached, $0.0135",
+            "### Other requests",
             "",
-            "budget",
-            "this session: 62 of 1000 tokens, $0.7500 of $2.0000",
-            "this run: $0.7500 of $1.0000",
+            "- title: once, 9 in (0% cached), 2 out",
+            "",
+            "### Answers discarded by rules",
+            "",
+            "- 2 times, 7 in (0% cached), 2 out",
+            "",
+            "### Prompt cache misses",
+            "",
+            "- the model changed, expected: 2 times, about 900 tokens sent again uncached",
+            "- the provider no longer had it, unexpected: once, about 5000 tokens sent again uncached, $0.0135",
+            "",
+            "### Budget",
+            "",
+            "- this session: 62 of 1000 tokens, $0.7500 of $2.0000",
+            "- this run: $0.7500 of $1.0000",
         ];
-        assert_eq!(report(&account), expect.join("\n"));
+        assert_eq!(report(&account).markdown(), expect.join("\n"));
     }
 
     #[test]

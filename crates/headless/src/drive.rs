@@ -70,7 +70,13 @@ async fn converse(
         let events = next_events.get_or_insert_with(|| driven.session.events());
         let command = match driven.session.obey(TypedPrompt::last_text(prompt).refusing_attachments()).await {
             Ok(Obeyed::Send(command)) => command,
-            Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Screen { text, .. } | Obeyed::Copy(text)) => {
+            Ok(
+                Obeyed::Show(text)
+                | Obeyed::Page { text, .. }
+                | Obeyed::Card { text, .. }
+                | Obeyed::Screen { text, .. }
+                | Obeyed::Copy(text),
+            ) => {
                 presenter.reply(&text)?;
                 continue;
             }

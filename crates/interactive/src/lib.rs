@@ -20,6 +20,7 @@ mod tty;
 
 pub use action::{Action, Secret};
 pub use app::{App, Leave, Left, Look, Redraws, Start, own_command_names, run};
+pub use chrome::{GitFacts, STATUS_SETTINGS, StatusLook};
 pub use dialogs::*;
 pub use dialogs::{Dialog, DialogStep};
 pub use habits::{Calls, DoubleEscape, HABIT_SETTINGS, Habits};
@@ -33,7 +34,7 @@ pub use settings::SETTINGS;
 pub use setup::{
     FoundKey, FoundServer, Provider, SetupEnd, SetupFindings, SetupHost, SetupIo, run_setup, run_setup_in_text,
 };
-pub use surroundings::{KeyPlaces, Stored, Surroundings};
+pub use surroundings::{GitChanges, KeyPlaces, Stored, Surroundings};
 pub use transcript::{Block, COST_SETTINGS, CostLines, Log, PictureWishes};
 pub use trust::{TrustAnswer, TrustQuestion, run_trust, run_trust_in_text};
 pub use tty::{Tty, TtyEvent};

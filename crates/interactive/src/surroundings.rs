@@ -1,14 +1,16 @@
 //! The functions of the machine that the application needs, besides those of the prompt. The composition root implements
 //! them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use omp_tui::{Rgb, Theme};
 use omp_types::Setting;
 use serde_json::Value;
 
 use crate::action::Secret;
+use crate::chrome::StatusLook;
 use crate::dialogs::StoredSetting;
 use crate::setup::Provider;
 
@@ -22,10 +24,30 @@ pub struct KeyPlaces {
     pub file: String,
 }
 
+/// Numbers of files that differ from the last commit; `None` if unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GitChanges {
+    pub unstaged: Option<usize>,
+    pub staged: Option<usize>,
+    pub untracked: Option<usize>,
+}
+
 /// Errors are messages for the user.
 pub trait Surroundings: Send + Sync {
     /// Returns the branch that is checked out in a folder.
     fn branch(&self, folder: &Path) -> Option<String>;
+
+    /// Counts the changed files of the repository that contains a folder. Takes a second at most.
+    fn git_changes(&self, folder: &Path) -> GitChanges;
+
+    /// Reads the settings of the status line, and what is wrong with them.
+    fn status_look(&self) -> Result<(StatusLook, Vec<String>), String>;
+
+    /// Runs the user's command for the status line in a folder, with facts about the session as its input. Returns its
+    /// output.
+    fn status_command(&self, facts: Value, folder: PathBuf) -> BoxFuture<'static, Result<String, String>>;
+
+    fn host_name(&self) -> String;
 
     /// Returns the names of the themes, in display order.
     fn themes(&self) -> Vec<String>;

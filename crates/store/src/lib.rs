@@ -61,6 +61,7 @@ pub use header::SessionHeader;
 pub use list::SessionInfo;
 pub use lock::{Holder, in_use};
 pub use open::LoadedSession;
+pub use platform::host_name;
 pub use problem::{Damage, FileProblem, Report};
 pub use salvage::Salvaged;
 pub use search::SearchHit;

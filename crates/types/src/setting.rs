@@ -31,6 +31,8 @@ pub enum ListItem {
     Text,
     /// Starts at the root or the home folder: a relative path would depend on the folder in which omp is started.
     Path,
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// One of these words, or a path as above.
     WordOrPath(&'static [&'static str]),
 }
@@ -192,6 +194,7 @@ impl ListItem {
         value.as_str().is_some_and(|text| match self {
             ListItem::Text => true,
             ListItem::Path => is_path(text),
+            ListItem::Word(words) => words.contains(&text),
             ListItem::WordOrPath(words) => words.contains(&text) || is_path(text),
         })
     }
@@ -200,6 +203,7 @@ impl ListItem {
         match self {
             ListItem::Text => "text".to_owned(),
             ListItem::Path => "a path that starts with / or ~/".to_owned(),
+            ListItem::Word(words) => format!("one of {}", words.join(", ")),
             ListItem::WordOrPath(words) => format!("one of {}, or a path that starts with / or ~/", words.join(", ")),
         }
     }
@@ -232,6 +236,12 @@ mod tests {
         check(SettingKind::List, &[json!([])], &[json!("a")], "a list such as [a, b]");
         let texts = SettingKind::ListOf(ListItem::Text);
         check(texts, &[json!([]), json!(["a", ""])], &[json!("a"), json!(["a", 3])], "a list such as [a, b]");
+        check(
+            SettingKind::ListOf(ListItem::Word(&["a", "b"])),
+            &[json!([]), json!(["b", "a"])],
+            &[json!("a"), json!(["c"]), json!([1])],
+            "a list, each value one of a, b",
+        );
         check(
             SettingKind::ListOf(ListItem::Path),
             &[json!([]), json!(["/x", "~/y", "~/"])],

@@ -26,7 +26,7 @@ mod undo;
 
 pub use collect::Collected;
 pub use digest::Digest;
-pub use git::open_past;
+pub use git::{GitCounter, GitCounts, open_past};
 pub use limit::StopFlag;
 pub use node::{LinkTarget, Node, Uncovered};
 pub use rel_path::RelPath;

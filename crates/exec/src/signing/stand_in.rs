@@ -163,10 +163,7 @@ impl StandIn {
         }
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this process is already in the sandbox, and so is what it starts"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this process is already in the sandbox, and so is what it starts")]
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));

@@ -52,14 +52,14 @@ impl Running {
 
     fn state(&self) -> Vec<Line> {
         let home = self.place.home.clone();
-        let status = self.live.as_ref().map_or_else(StatusBar::default, |live| live.status(home));
+        let status = self.live.as_ref().map_or_else(StatusBar::default, |live| live.status(home, &self.status));
         let expanded = self.screen.log.is_expanded();
         self.screen.with_space(|space| {
             let mut rows = match &self.live {
                 Some(live) => todo_rows(&live.phases, expanded, space),
                 None => Vec::new(),
             };
-            rows.push(status_line(&status, space));
+            rows.push(status_line(&status, &self.status.look, space));
             if let Some(hint) = &self.work.hint {
                 rows.push(clip(Line::styled(hint.clone(), space.theme.fg(Token::Warning)), space.width));
             }

@@ -14,7 +14,7 @@ impl Running {
         if let Input::Focus(focused) = input {
             self.presses.focused = focused;
             if focused {
-                self.look_at_branch();
+                self.look_at_git();
             }
             return;
         }

@@ -14,9 +14,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::git_watch::GitWatch;
 use super::screen::Dirty;
+use super::status::StatusState;
 use super::{BATCH, Leave, News, PATIENCE, Running};
-use crate::chrome::{StatusBar, Welcome, Working};
+use crate::chrome::{GitFacts, StatusBar, Welcome, Working};
 use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
 
@@ -36,7 +38,14 @@ pub struct Live {
     pub events: mpsc::Receiver<SessionEvent>,
     pub scribe: Scribe,
     pub folder: PathBuf,
-    pub branch: Option<String>,
+    /// The state of the repository, as last seen by the watch.
+    pub git: Option<GitFacts>,
+    pub git_watch: GitWatch,
+    /// When the session was opened here.
+    opened: Instant,
+    /// When the answer began that is streamed now, and the output tokens per second of the last one.
+    answering: Option<Instant>,
+    rate: Option<f64>,
     /// The task list after the last call.
     pub phases: Value,
     /// Tokens of the newest prompt that was answered.
@@ -44,6 +53,13 @@ pub struct Live {
     /// The plan was written during the running work.
     planned: bool,
     contained: Option<Contained>,
+}
+
+/// Returns hour, minute and second.
+fn local_time() -> (u8, u8, u8) {
+    let now = jiff::Zoned::now();
+    let part = |number: i8| u8::try_from(number).unwrap_or_default();
+    (part(now.hour()), part(now.minute()), part(now.second()))
 }
 
 /// Returns the tokens of the newest prompt that was answered.
@@ -58,22 +74,28 @@ impl Live {
         self.phases = self.todos.as_ref().map(|todos| todos.phases()).unwrap_or_default();
     }
 
-    pub fn status(&self, home: PathBuf) -> StatusBar {
+    pub fn status(&self, home: PathBuf, state: &StatusState) -> StatusBar {
         let snapshot = self.session.snapshot();
         let model = &snapshot.model;
         StatusBar {
             model: model.selector(),
             thinking: model.reasoning.then_some(snapshot.thinking),
-            context: Some((self.context.unwrap_or_default(), model.context_window)),
-            cost: snapshot.spending.session.cost.total,
-            tokens: snapshot.spending.session.total_tokens,
-            branch: self.branch.clone(),
+            context: (self.context.unwrap_or_default(), model.context_window),
+            usage: snapshot.spending.session,
+            rate: self.rate,
+            git: self.git.clone(),
             mode: snapshot.approval_mode,
             plans: snapshot.plans,
+            repeats: self.session.repeats(),
             contained: self.contained.as_ref().map(|contained| (contained.in_short(), contained.is_weak())),
             folder: self.folder.clone(),
             home,
             title: snapshot.title.clone(),
+            session: snapshot.session_id.clone(),
+            host: state.host.clone(),
+            spent: self.opened.elapsed(),
+            clock: local_time(),
+            command: state.command.clone(),
         }
     }
 
@@ -94,6 +116,9 @@ impl Live {
 
     fn count(&mut self, message: &Message) {
         let Some(answer) = message.as_assistant() else { return };
+        if let Some(took) = self.answering.take().map(|began| began.elapsed().as_secs_f64()) {
+            self.rate = (answer.usage.output > 0 && took > 0.0).then(|| answer.usage.output as f64 / took);
+        }
         if answer.usage.prompt_tokens() > 0 {
             self.context = Some(answer.usage.prompt_tokens());
         }
@@ -172,6 +197,9 @@ impl Running {
         let scribe =
             Scribe::new(session.clone(), self.thoughts.clone(), self.around.costs.clone(), self.screen.gallery.clone());
         let context = context_of(&session);
+        let counts = self.status.look.counts_changes();
+        let around = &self.around;
+        let git_watch = GitWatch::begin(around.surroundings.clone(), folder.clone(), counts, around.news.clone());
         session.allow_waking();
         let mut live = Live {
             events: session.events(),
@@ -182,7 +210,11 @@ impl Running {
             todos,
             scribe,
             folder,
-            branch: None,
+            git: None,
+            git_watch,
+            opened: Instant::now(),
+            answering: None,
+            rate: None,
             phases: Value::Null,
             context,
             planned: false,
@@ -194,25 +226,21 @@ impl Running {
         self.tell_all(&warnings);
         self.set_title();
         self.offer_commands();
-        self.look_at_branch();
+        self.status_changed();
         self.read_past(false);
     }
 
-    /// Looks up the branch that is checked out, which commands and other programs may change.
-    pub(super) fn look_at_branch(&self) {
-        let Some(live) = &self.live else { return };
-        let (surroundings, folder) = (self.around.surroundings.clone(), live.folder.clone());
-        self.beside(async move {
-            let found = tokio::task::spawn_blocking(move || surroundings.branch(&folder)).await;
-            News::Branch(found.ok().flatten())
-        });
+    /// Looks at the repository, which commands and other programs may change.
+    pub(super) fn look_at_git(&self) {
+        if let Some(live) = &self.live {
+            live.git_watch.look();
+        }
     }
 
     fn welcome(&mut self) {
         let Some(live) = self.live.as_ref().filter(|_| self.around.habits.greets) else { return };
         self.screen.log.push(Welcome {
             version: self.place.version.clone(),
-            model: live.session.snapshot().model.selector(),
             folder: live.folder.clone(),
             home: self.place.home.clone(),
             unused: self.place.unused.take(),
@@ -335,6 +363,9 @@ impl Running {
                 let working = self.work.working.get_or_insert_with(|| Working::new(Instant::now()));
                 working.retrying = false;
             }
+            AgentEvent::MessageStart { message } if message.as_assistant().is_some() => {
+                live.answering = Some(Instant::now());
+            }
             AgentEvent::MessageEnd { message } => live.count(message),
             AgentEvent::ToolStart { arguments, .. } => live.planned |= names_plan(arguments),
             AgentEvent::ToolEnd(_) => live.look_at_todos(),
@@ -346,7 +377,10 @@ impl Running {
             working.doing = live.scribe.doing();
         }
         if matches!(event, AgentEvent::ToolEnd(_)) {
-            self.look_at_branch();
+            self.look_at_git();
+        }
+        if matches!(event, AgentEvent::ToolEnd(_) | AgentEvent::MessageEnd { .. }) {
+            self.status_changed();
         }
     }
 
@@ -367,6 +401,7 @@ impl Running {
             self.planned();
         }
         self.give_back(undelivered.iter().map(Submission::of).collect());
+        self.status_changed();
         if took.is_some_and(|took| self.is_worth_a_call(end, took)) && !self.presses.focused {
             let how = match end {
                 RunEnd::Finished => "Finished",

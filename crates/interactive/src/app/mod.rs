@@ -4,6 +4,7 @@ mod below;
 mod command_screen;
 mod complete;
 mod correct;
+mod git_watch;
 mod going;
 mod keys;
 mod live;
@@ -14,6 +15,7 @@ mod questions;
 mod screen;
 mod shell;
 mod slash;
+mod status;
 mod submit;
 
 use std::cell::Cell;
@@ -31,7 +33,7 @@ use omp_types::Content;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::chrome::Working;
+use crate::chrome::{GitFacts, StatusLook, Working};
 use crate::dialogs::Dialog;
 use crate::habits::Habits;
 use crate::keymap::Keymap;
@@ -48,6 +50,7 @@ use screen::{Dirty, Screen};
 use shell::ShellTask;
 use slash::Ran;
 pub use slash::own_names as own_command_names;
+use status::StatusState;
 
 /// The parts of the application.
 pub struct App {
@@ -69,6 +72,7 @@ pub struct Look {
     /// Called with the result of each painted frame.
     pub redraws: Option<Redraws>,
     pub habits: Habits,
+    pub status: StatusLook,
 }
 
 /// What the application does first.
@@ -128,6 +132,7 @@ async fn run_app(app: App) -> Left {
     let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
     let pulse = Arc::new(Notify::new());
     let screens = Screens::new(tty.size(), pulse.clone());
+    let host_name = surroundings.host_name();
     let mut running = Running {
         around: Around {
             host,
@@ -147,6 +152,7 @@ async fn run_app(app: App) -> Left {
         questions: VecDeque::new(),
         live: None,
         work: Work::default(),
+        status: StatusState::new(look.status, host_name),
         thoughts: Rc::new(Cell::new(look.thoughts)),
         place: Place {
             folder: start.folder,
@@ -176,6 +182,7 @@ pub(crate) struct Running {
     questions: VecDeque<Question>,
     live: Option<Live>,
     work: Work,
+    status: StatusState,
     thoughts: Rc<Cell<bool>>,
     place: Place,
     presses: Presses,
@@ -290,9 +297,14 @@ enum News {
     Sessions(Result<Vec<SessionListing>, String>),
     /// The result of renaming or deleting a session in the list.
     ListChanged(Result<(), String>),
-    Branch(Option<String>),
     /// Completions for Tab.
     Completions(TabQuery, Vec<Completion>),
+    /// The state of a folder's repository.
+    Git {
+        folder: PathBuf,
+        facts: Option<GitFacts>,
+    },
+    StatusCommand(Result<String, String>),
     Picture(Developed),
 }
 
@@ -372,7 +384,8 @@ impl Running {
     fn wake(&self) -> Option<Instant> {
         let moving = self.work.shown().map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
-        [self.screen.due(), moving, self.presses.leaves_until, dialog, self.screens.appears()]
+        let status = self.status.wakes();
+        [self.screen.due(), moving, self.presses.leaves_until, dialog, self.screens.appears(), status]
             .into_iter()
             .flatten()
             .min()
@@ -381,6 +394,7 @@ impl Running {
     async fn tick(&mut self) {
         self.look_at_screen();
         let now = Instant::now();
+        self.status_tick(now);
         let due = self.dialog.as_mut().filter(|open| open.dialog.wakes().is_some_and(|due| now >= due));
         if let Some(open) = due {
             let step = open.dialog.woken();
@@ -449,12 +463,13 @@ impl Running {
             }
             News::ListChanged(changed) => self.list_changed(changed),
             News::Completions(query, found) => self.completed(&query, found),
-            News::Branch(branch) => {
-                if let Some(live) = self.live.as_mut().filter(|live| live.branch != branch) {
-                    live.branch = branch;
+            News::Git { folder, facts } => {
+                if let Some(live) = self.live.as_mut().filter(|live| live.folder == folder) {
+                    live.git = facts;
                     self.screen.mark(Dirty::Soon);
                 }
             }
+            News::StatusCommand(result) => self.status_command_ran(result),
         }
     }
 

@@ -349,6 +349,7 @@ impl Running {
             }
             ("editor.vimMode", Value::Bool(on)) => self.prompt.set_vim(*on),
             ("favoriteModels", _) => {}
+            (key, _) if key.starts_with("statusLine.") => self.read_status_look(),
             _ => self.hint("saved; takes effect in the next session"),
         }
     }

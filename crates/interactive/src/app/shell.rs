@@ -78,7 +78,7 @@ impl Running {
     pub(super) async fn shell_ended(&mut self, run: Result<ShellRun, String>) {
         let Some(shell) = self.work.shell.take() else { return };
         shell.block.borrow_mut().end(&run);
-        self.look_at_branch();
+        self.look_at_git();
         self.screen.mark(Dirty::Now);
         if let Ok(run) = run {
             let message = run.message(shell.ran_by, &shell.command, shell.private);

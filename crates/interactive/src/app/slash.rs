@@ -122,6 +122,14 @@ impl Running {
                 if !text.trim().is_empty() {
                     self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
                 }
+                if typed.text.split_whitespace().any(|word| word.starts_with("statusLine.")) {
+                    self.read_status_look();
+                }
+            }
+            Ok(Obeyed::Page { markdown, .. }) => {
+                if let Some(live) = &mut self.live {
+                    live.scribe.page(&mut self.screen.log, typed.text.trim(), &markdown);
+                }
             }
             Ok(Obeyed::Card { view, .. }) => {
                 if let Some(live) = &mut self.live {

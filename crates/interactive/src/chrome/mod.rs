@@ -7,7 +7,7 @@ mod welcome;
 mod working;
 
 pub use queue::queue_rows;
-pub use status::{StatusBar, status_line};
+pub use status::{GitFacts, STATUS_SETTINGS, Segment, StatusBar, StatusLook, status_line};
 pub use todos::todo_rows;
 pub use welcome::{Welcome, short_path};
 pub use working::Working;

@@ -1,4 +1,4 @@
-//! The welcome rows: version, model, folder, and first hints.
+//! The welcome rows: version, folder, and first hints.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,6 @@ use crate::transcript::Block;
 
 pub struct Welcome {
     pub version: String,
-    pub model: String,
     pub folder: PathBuf,
     pub home: PathBuf,
     /// A line about found items that are not used.
@@ -23,8 +22,7 @@ impl Block for Welcome {
         let theme = space.theme;
         let head = Line::styled("omp ", theme.fg(Token::Accent).bold())
             .with(format!("{} · ", self.version), theme.fg(Token::Muted))
-            .with(self.model.clone(), theme.fg(Token::Text))
-            .with(format!(" · {}", short_path(&self.folder, &self.home)), theme.fg(Token::Muted));
+            .with(short_path(&self.folder, &self.home), theme.fg(Token::Text));
         let hints = "/ for commands · @ for files · ! for the shell · /hotkeys for keys";
         let dim = |text: &str| clip(Line::styled(text.to_owned(), theme.fg(Token::Dim)), space.width);
         let mut lines = vec![clip(head, space.width), dim(hints)];

@@ -321,9 +321,12 @@ impl Plain<'_> {
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Screen { text, .. }) => {
-                    self.teller.say(&text)?
-                }
+                Ok(
+                    Obeyed::Show(text)
+                    | Obeyed::Page { text, .. }
+                    | Obeyed::Card { text, .. }
+                    | Obeyed::Screen { text, .. },
+                ) => self.teller.say(&text)?,
                 Ok(Obeyed::Copy(text)) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {

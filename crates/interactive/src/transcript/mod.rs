@@ -8,6 +8,7 @@ mod folded;
 mod gallery;
 mod log;
 mod note;
+mod page;
 mod past;
 mod prose;
 mod reads;

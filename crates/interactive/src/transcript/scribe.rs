@@ -17,6 +17,7 @@ use super::folded::Folded;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
+use super::page::Page;
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
 use super::retrying::Retrying;
@@ -159,6 +160,12 @@ impl Scribe {
     pub fn note(&mut self, log: &mut Log, tone: Tone, text: impl Into<String>) {
         self.end_reads();
         log.push(Note::new(tone, text));
+    }
+
+    /// Shows what a slash command says in Markdown.
+    pub fn page(&mut self, log: &mut Log, typed: &str, text: &str) {
+        self.end_reads();
+        log.push(Page::new(typed, text));
     }
 
     /// Shows the card of a slash command.

@@ -28,7 +28,7 @@ async fn an_edit_shows_its_diff_while_it_is_still_written() {
           4   three
 
         * Working… · 0s · escape to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");

@@ -29,9 +29,9 @@ async fn a_level_of_thinking_is_chosen() {
         stage.say("/thinking").await;
         stage.until("enter choose").await;
         stage.press("up enter").await;
-        stage.until("· medium ·").await;
+        stage.until(" medium ·").await;
         stage.press("alt+t").await;
-        stage.until("· high ·").await;
+        stage.until(" high ·").await;
     })
     .await;
 }
@@ -43,10 +43,10 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.press("ctrl+l").await;
         stage.until("for default").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         Model  2 of 2 · all providers
                                              context  $/M in $/M out
         > type to filter
@@ -62,7 +62,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.press("enter").await;
         stage.until("saved; takes effect").await;
         assert_eq!(stage.world.setting("modelRoles.smol").unwrap(), "mock/mock-model:medium");
-        assert!(stage.text().contains("mock/mock-model · high ·"), "{}", stage.text());
+        assert!(stage.text().contains("mock/mock-model high ·"), "{}", stage.text());
         // Applies to this session only: nothing is stored.
         stage.press("alt+p").await;
         stage.until("for this session only").await;
@@ -82,7 +82,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         stage.press("alt+t").await;
         stage.until("this model does not support thinking").await;
         stage.press("ctrl+p").await;
-        stage.until("mock/mock-model · high").await;
+        stage.until("mock/mock-model high").await;
         stage.press("ctrl+shift+p").await;
         stage.until("mock/plain-model · 0%").await;
     })
@@ -102,7 +102,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.type_text("hideThinking").await;
         stage.until("> hideThinking\n❯ Hide thinking").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › go
@@ -111,7 +111,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
 
         Said.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         Settings  1 of 17
         [Approval] Messages Look Files
         > hideThinking
@@ -217,10 +217,10 @@ async fn the_keys_are_shown_as_they_are_bound() {
         stage.type_text("search").await;
         stage.until("> search\nApplication").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         Keys
         > search
         Application

@@ -15,10 +15,10 @@ async fn it_starts_with_a_prompt() {
     play(Options::new([Turn::text("hi")]), async |stage| {
         stage.until("main").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         assert_eq!(stage.titles().last().unwrap(), "omp: project");
@@ -124,7 +124,7 @@ async fn a_message_and_its_answer() {
         stage.until("two").await;
         stage.until_gone("interrupt").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › what is it?
@@ -134,13 +134,13 @@ async fn a_message_and_its_answer() {
         • one
         • two
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         stage.press("ctrl+d").await;
         assert_eq!(stage.left().await, Leave::Wanted);
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › what is it?
@@ -166,7 +166,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
         stage.until("Done.").await;
         let took = stage.all().split("30  ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or("?").to_owned();
         insta::assert_snapshot!(stage.all().replace(&took, "[time]"), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › go
@@ -190,7 +190,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
 
         Done.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         stage.press("ctrl+o").await;
@@ -217,7 +217,7 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
         stage.press("ctrl+enter").await;
         stage.until("after: and then this").await;
         insta::assert_snapshot!(stage.still(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › go
@@ -226,7 +226,7 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
 
           after: and then this  (alt+up to edit)
         * Working… · 0s · escape to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         stage.press("escape").await;
@@ -305,7 +305,7 @@ async fn an_unknown_command_is_not_guessed() {
             stage.until(told).await;
         }
         stage.say("/thinking low").await;
-        stage.until("mock/mock-model · low").await;
+        stage.until("mock/mock-model low").await;
         stage.say("/echo it").await;
         stage.until("it says it").await;
         stage.say("!ls").await;

@@ -68,7 +68,7 @@ async fn a_picture_that_is_read_is_made_of_characters_and_goes_at_the_end() {
         stage.until("A red one.").await;
         stage.until_gone("interrupt").await;
         insta::assert_snapshot!(cells(&stage.text()), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › look
@@ -80,7 +80,7 @@ async fn a_picture_that_is_read_is_made_of_characters_and_goes_at_the_end() {
 
         A red one.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         let written = stage.written();
@@ -126,7 +126,7 @@ async fn where_there_is_no_way_a_line_stands_for_it() {
         stage.until("A red one.").await;
         stage.until_gone("interrupt").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › look
@@ -136,7 +136,7 @@ async fn where_there_is_no_way_a_line_stands_for_it() {
 
         A red one.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         assert!(!stage.written().contains("\x1b_G"));

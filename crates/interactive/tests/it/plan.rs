@@ -17,7 +17,7 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until("main").await;
         stage.press("alt+shift+p").await;
         stage.until("plan mode is on").await;
-        stage.until("· plan ·").await;
+        stage.until("plan, auto").await;
         stage.say("plan it").await;
         stage.until_asked("1. Approve and run").await;
         insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
@@ -33,7 +33,7 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until("Sends: I approve the plan").await;
         stage.press("enter").await;
         stage.until("Carried out.").await;
-        stage.until_gone("· plan ·").await;
+        stage.until_gone("plan, auto").await;
     })
     .await;
 }
@@ -43,14 +43,14 @@ async fn planning_goes_on_or_ends() {
     play(Options::new(plans()), async |stage| {
         stage.until("main").await;
         stage.say("/plan").await;
-        stage.until("· plan ·").await;
+        stage.until("plan, auto").await;
         stage.say("plan it").await;
         stage.until("The plan").await;
         stage.press("escape").await;
         stage.until_gone("The plan").await;
-        assert!(stage.text().contains("· plan ·"), "{}", stage.text());
+        assert!(stage.text().contains("plan, auto"), "{}", stage.text());
         stage.press("alt+shift+p").await;
-        stage.until_gone("· plan ·").await;
+        stage.until_gone("plan, auto").await;
         assert_eq!(stage.llm.requests().len(), 2);
     })
     .await;

@@ -24,7 +24,7 @@ async fn a_session_that_goes_on_shows_what_was_said() {
         stage.until("answer 2").await;
         stage.until("main").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · mock/mock-model · /project
+        omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
         › question 1
@@ -35,7 +35,7 @@ async fn a_session_that_goes_on_shows_what_was_said() {
 
         answer 2
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         >
         ");
         stage.say("go on").await;

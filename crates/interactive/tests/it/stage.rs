@@ -13,8 +13,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use omp_interactive::{
-    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PlainIo, PromptParts, Start, Tty, TtyEvent,
-    run_plain,
+    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PlainIo, PromptParts, Start, StatusLook, Tty,
+    TtyEvent, run_plain,
 };
 use omp_policy::ApprovalMode;
 use omp_session::{SessionHost, TimeLimit, Wish};
@@ -210,6 +210,7 @@ impl Stage {
                 pictures: PictureWishes::default(),
                 redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
                 habits: options.habits,
+                status: StatusLook::read(|key| world.setting(key)).0,
             },
             start: Start {
                 wish: options.wish,

@@ -212,7 +212,9 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
 /// A dying process closes both streams, and only reading may reveal why.
 #[tokio::test]
 async fn the_reading_side_says_why_nothing_can_be_written() {
-    for (said, want) in [(Some("out of memory\n"), "`out of memory` is not a message header"), (None, "cannot be written to: ")] {
+    for (said, want) in
+        [(Some("out of memory\n"), "`out of memory` is not a message header"), (None, "cannot be written to: ")]
+    {
         let (reader, mut says) = tokio::io::duplex(1 << 10);
         let (writer, reads) = tokio::io::duplex(1 << 10);
         let connection = Connection::open(reader, writer, Protocol::lsp(), Arc::new(()));

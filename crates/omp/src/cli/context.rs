@@ -56,7 +56,7 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, FolderProblem> {
     warn(&opened.warnings);
     let typed = if json { "/context json" } else { "/context" };
     match opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await? {
-        Obeyed::Show(text) => print_quoted(&format!("{text}\n")),
+        Obeyed::Show(text) | Obeyed::Page { text, .. } => print_quoted(&format!("{text}\n")),
         _ => Err("/context has no text".to_owned()),
     }
 }

@@ -69,6 +69,7 @@ pub fn settings() -> Vec<Setting> {
         omp_interactive::SETTINGS,
         omp_interactive::COST_SETTINGS,
         omp_interactive::HABIT_SETTINGS,
+        omp_interactive::STATUS_SETTINGS,
         omp_config::SETTINGS,
         omp_undo::SETTINGS,
         omp_contain::SETTINGS,

@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use omp_commands::KeyFile;
 use omp_config::{Layer, Saver};
 use omp_headless::Exit;
 use omp_interactive::{
-    App, COST_SETTINGS, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost,
-    Start, Stored, StoredSetting, Surroundings,
+    App, COST_SETTINGS, CostLines, GitChanges, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret,
+    SetupHost, Start, StatusLook, Stored, StoredSetting, Surroundings,
 };
 use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes};
 use omp_types::{Env, Setting, vars};
+use omp_undo::{GitCounter, GitCounts};
 use serde_json::Value;
 
 use crate::cli::{OutputMode, RunArgs};
@@ -26,6 +29,7 @@ use crate::modes::attached;
 use crate::modes::first_run::FirstRun;
 use crate::modes::plain::prompt_parts;
 use crate::modes::redraws;
+use crate::modes::status_command::StatusCommand;
 use crate::modes::update;
 use crate::modes::write_log;
 use crate::output::{complain, print, warn};
@@ -34,6 +38,9 @@ use crate::startup;
 
 /// Work that takes longer than this triggers a notification; nobody has looked elsewhere before.
 const LONG: Duration = Duration::from_secs(2);
+
+/// How long counting changed files may take, in the background.
+const COUNTING: Duration = Duration::from_secs(1);
 
 /// Whether input and output are terminals and neither `-p` nor another mode was asked for.
 pub fn wanted(args: &RunArgs) -> bool {
@@ -124,7 +131,10 @@ fn look(setup: &FolderSetup, house: &House) -> (Look, Vec<String>) {
         false => None,
     };
     let habits = Habits::read(LONG, |key| setup.settings.get(key));
-    (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, habits }, warnings)
+    let (status, problems) = StatusLook::read(|key| setup.settings.get(key));
+    warnings.extend(problems);
+    let pictures = picture_wishes(setup);
+    (Look { theme, keymap, thoughts: !hidden, costs, pictures, redraws, habits, status }, warnings)
 }
 
 /// The setting applies unless a variable overrides it.
@@ -169,6 +179,8 @@ struct House {
     env: Env,
     host: Arc<Host>,
     keys: FirstRun,
+    counter: GitCounter,
+    status_command: Mutex<Option<StatusCommand>>,
 }
 
 /// The themes and models that the user has chosen, including changes in this run.
@@ -222,6 +234,8 @@ impl House {
             env: setup.env.clone(),
             host,
             keys: FirstRun::of(setup),
+            counter: GitCounter::default(),
+            status_command: Mutex::new(StatusCommand::of(setup)),
         }
     }
 }
@@ -229,6 +243,35 @@ impl House {
 impl Surroundings for House {
     fn branch(&self, folder: &Path) -> Option<String> {
         omp_workspace::checked_out(folder)
+    }
+
+    fn git_changes(&self, folder: &Path) -> GitChanges {
+        let GitCounts { unstaged, staged, untracked } = self.counter.count(folder, COUNTING);
+        GitChanges { unstaged, staged, untracked }
+    }
+
+    fn status_look(&self) -> Result<(StatusLook, Vec<String>), String> {
+        if let Some(error) = self.saver.flush().first() {
+            return Err(error.to_string());
+        }
+        let setup = FolderSetup::new(&self.args, &self.env)?;
+        *self.status_command.lock().unwrap_or_else(PoisonError::into_inner) = StatusCommand::of(&setup);
+        Ok(StatusLook::read(|key| setup.settings.get(key)))
+    }
+
+    fn status_command(&self, facts: Value, folder: PathBuf) -> BoxFuture<'static, Result<String, String>> {
+        let command = self.status_command.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        async move {
+            match command {
+                Some(command) => command.run(&facts, &folder).await,
+                None => Ok(String::new()),
+            }
+        }
+        .boxed()
+    }
+
+    fn host_name(&self) -> String {
+        omp_store::host_name().unwrap_or_default()
     }
 
     fn themes(&self) -> Vec<String> {

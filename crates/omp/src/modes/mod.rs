@@ -9,5 +9,6 @@ pub mod plain;
 pub mod prompt_history;
 pub mod redraws;
 pub mod run;
+mod status_command;
 pub mod update;
 pub mod write_log;

@@ -111,6 +111,9 @@ async fn once_is_once_and_always_is_written_down() {
     std::fs::remove_dir_all(outside).unwrap();
 }
 
+const SANDBOX_SHOWN: &str =
+    "statusLine: { preset: custom, leftSegments: [context_pct, mode, sandbox], separator: dot }\n";
+
 /// Each row: the settings, the arguments, the expected `get_state`, the expected status row of the terminal.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_faces_tell_how_commands_are_kept() {
@@ -121,7 +124,7 @@ async fn the_faces_tell_how_commands_are_kept() {
         ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "auto · uncontained"),
     ] {
         let (scene, outside) = scene(|_| Vec::new()).await;
-        scene.workspace.write_config_yml(config).unwrap();
+        scene.workspace.write_config_yml(&format!("{config}{SANDBOX_SHOWN}")).unwrap();
         let mut client = Client::start(&scene, args).await;
         let state = client.ask(json!({"type": "get_state"})).await["data"].take();
         let told = &state["containment"];

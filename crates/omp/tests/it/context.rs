@@ -25,8 +25,7 @@ async fn costs_of_a_new_session_are_told_and_nothing_is_left_behind() {
     scene.workspace.write(".git/HEAD", "ref: refs/heads/main\n").unwrap();
     scene.workspace.write(".omp/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Fill forms\n---\nx\n").unwrap();
     let table = context(&scene, &[]).run().await.exits(0).stdout;
-    for row in
-        ["window 200,000", "system prompt", "notes AGENTS.md", "skills", "tool read", "project state", "total", "free"]
+    for row in ["of 200,000 tokens", "system prompt", "notes AGENTS.md", "skills", "tool read", "project state", "Free"]
     {
         assert!(table.contains(row), "{row}: {table}");
     }

@@ -110,8 +110,8 @@ async fn a_lost_cache_is_named_in_json_and_warned_of_in_print() {
     );
     let usage = lines.iter().rfind(|line| line["type"] == "command_reply").unwrap()["text"].as_str().unwrap();
     for part in [
-        "cache read (32%)",
-        "turns\n1: 3 answers, 27.4k in (32% cached), 150 out",
+        "Usage\nModel            Answers   Input  Cached  Written  Output     Cost\nmock/mock-model        3  27,400     32%",
+        "Turns\nTurn  Answers   Input  Cached  Written  Output     Cost\n1           3  27,400     32%        0     150",
         "the provider no longer had it, unexpected: once, about 9100 tokens sent again uncached",
     ] {
         assert!(usage.contains(part), "{part}\n{usage}");

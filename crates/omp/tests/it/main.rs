@@ -127,6 +127,8 @@ mod terminal_noise;
 mod terminal_pty;
 #[cfg(unix)]
 mod terminal_rows;
+#[cfg(unix)]
+mod terminal_status;
 mod terminal_tmux;
 mod trust;
 mod undo;

@@ -20,7 +20,7 @@ const SCROLLBACK: usize = 5000;
 /// Shown only while something runs.
 pub const RUNS: &str = "to interrupt";
 /// Shown once the session is open.
-pub const READY: &str = "mock/mock-model · ";
+pub const READY: &str = "%/200k";
 
 /// Queries that the terminal answers, as one with the Kitty keyboard protocol does.
 const ANSWERS: [(&[u8], &[u8]); 2] = [(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c")];
@@ -270,6 +270,17 @@ impl Drop for Seat {
 impl Glass {
     pub fn text(&mut self) -> String {
         self.parser.screen().contents()
+    }
+
+    /// Returns the foreground and the background where a text begins on the screen.
+    #[track_caller]
+    pub fn colors_of(&mut self, text: &str) -> (vt100::Color, vt100::Color) {
+        let screen = self.parser.screen();
+        let rows: Vec<String> = screen.rows(0, screen.size().1.get()).collect();
+        let found = rows.iter().enumerate().rev().find_map(|(at, row)| Some((at, row.split_once(text)?.0)));
+        let (row, before) = found.unwrap_or_else(|| panic!("{text:?} is not shown:\n{}", screen.contents()));
+        let cell = screen.cell(row as u16, before.chars().count() as u16).unwrap();
+        (cell.fgcolor(), cell.bgcolor())
     }
 
     /// Returns the rows above the screen, oldest first.

@@ -240,9 +240,7 @@ async fn lines_for_the_shell_and_for_python_and_plan_mode() {
         seat.wait("the sum", |glass| glass.text().lines().any(|row| row.trim() == "2"));
         assert!(!status(&seat).contains("plan"), "{}", seat.text());
         seat.keys("/plan\r");
-        seat.wait("plan mode", |glass| {
-            glass.text().lines().any(|row| row.starts_with(READY) && row.contains("· plan ·"))
-        });
+        seat.wait("plan mode", |glass| glass.text().lines().any(|row| row.contains(READY) && row.contains("· plan, ")));
         seat.leaves();
     })
     .await;
@@ -252,5 +250,5 @@ async fn lines_for_the_shell_and_for_python_and_plan_mode() {
 /// Returns the status row.
 fn status(seat: &Seat) -> String {
     let text = seat.text();
-    text.lines().rfind(|row| row.starts_with(READY)).unwrap_or_default().to_owned()
+    text.lines().rfind(|row| row.contains(READY)).unwrap_or_default().to_owned()
 }

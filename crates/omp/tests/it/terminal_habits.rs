@@ -19,7 +19,7 @@ async fn scene(turns: impl Into<Vec<Turn>>) -> Scene {
 }
 
 fn status(seat: &Seat) -> String {
-    seat.text().lines().rfind(|row| row.starts_with(READY)).unwrap_or_default().to_owned()
+    seat.text().lines().rfind(|row| row.contains(READY)).unwrap_or_default().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,14 +27,14 @@ async fn keys_change_the_approval_mode_and_the_thinking_level() {
     let scene = scene([Turn::text("Fine.")]).await;
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);
-        for mode in ["· ask-writes ·", "· ask-all ·", "· auto ·"] {
+        for mode in ["· ask-writes", "· ask-all", "· auto"] {
             seat.keys(SHIFT_TAB);
             seat.until(mode);
         }
         let before = status(&seat);
         seat.keys(ALT_T);
         seat.wait("another level", |glass| {
-            glass.text().lines().any(|row| row.starts_with(READY) && *row != before && row.contains("· auto ·"))
+            glass.text().lines().any(|row| row.contains(READY) && *row != before && row.contains("· auto"))
         });
         seat.leaves();
     })

@@ -99,7 +99,7 @@ async fn a_plan_is_edited_and_what_was_edited_runs() {
         seat.until("MINE # The plan");
         seat.keys("\r");
         seat.until("Carried out.");
-        seat.until_gone("· plan ·");
+        seat.until_gone("· plan, ");
         seat.leaves();
     })
     .await;
@@ -123,7 +123,7 @@ async fn planning_goes_on_in_words_and_the_plan_can_be_seen_again() {
         seat.keys("and tests\r");
         seat.until("Carried out.");
         seat.until_gone(RUNS);
-        assert!(seat.text().contains("· plan ·"), "{}", seat.text());
+        assert!(seat.text().contains("· plan, "), "{}", seat.text());
         seat.keys("/plan-review\r");
         seat.until("1. Approve and run");
         seat.keys(ESCAPE);
@@ -141,11 +141,11 @@ async fn a_fork_keeps_plan_mode() {
         let seat = Seat::ready(&scene, &[]);
         seat.says("hello", "Fine.");
         seat.keys("/plan\r");
-        seat.until("· plan ·");
+        seat.until("· plan, ");
         seat.keys("/fork\r");
         seat.wait("a second file", |_| scene.workspace.session_files().unwrap().len() == 2);
         seat.until_quiet(READ);
-        assert!(seat.text().contains("· plan ·"), "{}", seat.text());
+        assert!(seat.text().contains("· plan, "), "{}", seat.text());
         let asked = scene.server.model_requests().len();
         seat.keys("go on\r");
         seat.wait("another request", |_| scene.server.model_requests().len() > asked);

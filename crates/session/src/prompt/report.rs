@@ -1,10 +1,9 @@
-//! The token cost of each part of the next request, as numbers and as a table. These are estimates, since no provider has
+//! The token cost of each part of the next request, as numbers. These are estimates, since no provider has
 //! counted the request yet.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use omp_stdx::format;
 use omp_types::{Message, Model, ToolSpec, estimate_message_tokens, estimate_tokens};
 use serde::Serialize;
 
@@ -124,29 +123,16 @@ fn by_role(messages: &[Arc<Message>]) -> impl Iterator<Item = PartCost> + '_ {
 }
 
 impl ContextReport {
-    /// Name, tokens and share of the window, one part per line.
-    pub fn table(&self) -> String {
-        let mut rows: Vec<(String, u64)> = self.parts.iter().map(|part| (label(part), part.tokens)).collect();
-        rows.push(("total".to_owned(), self.total_tokens));
-        rows.extend(self.free_tokens.map(|free| ("free".to_owned(), free)));
-        rows.push(("expected cached".to_owned(), self.expected_cached_tokens));
-        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-        let digits = rows.iter().map(|(_, tokens)| format::grouped(*tokens).len()).max().unwrap_or_default();
-        let window = match self.context_window {
-            0 => "unknown window".to_owned(),
-            window => format!("window {}", format::grouped(window)),
-        };
-        let mut text = format!("{}, {window}; estimated tokens\n", self.model);
-        for (name, tokens) in rows {
-            text.push_str(&format!("\n{name:width$}  {:>digits$}{}", format::grouped(tokens), self.share(tokens)));
-        }
-        text
+    /// Returns each part's name and tokens.
+    pub fn labelled(&self) -> Vec<(String, u64)> {
+        self.parts.iter().map(|part| (label(part), part.tokens)).collect()
     }
 
-    fn share(&self, tokens: u64) -> String {
+    /// Returns the share of the window; empty if it is unknown.
+    pub fn share(&self, tokens: u64) -> String {
         match self.context_window {
             0 => String::new(),
-            window => format!("  {:>5.1}%", tokens as f64 / window as f64 * 100.0),
+            window => format!("{:.1}%", tokens as f64 / window as f64 * 100.0),
         }
     }
 }

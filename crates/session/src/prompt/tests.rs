@@ -175,46 +175,44 @@ fn said() -> Vec<Arc<Message>> {
     ]
 }
 
-#[test]
-fn costs_as_a_table() {
-    insta::assert_snapshot!(report(200_000, &said()).table(), @"
-    p/m, window 200,000; estimated tokens
+/// One part per line: name, tokens, share of the window.
+fn costs(report: &ContextReport) -> String {
+    let lines =
+        report.labelled().into_iter().map(|(name, tokens)| format!("{name}: {tokens} {}", report.share(tokens)));
+    lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
 
-    system prompt                                3    0.0%
-    environment                                 28    0.0%
-    notes /home/user/.omp/agent/AGENTS.md       37    0.0%
-    notes AGENTS.md                             15    0.0%
-    rules that always apply                     25    0.0%
-    rulebook                                    39    0.0%
-    skills                                      41    0.0%
-    added prompt                                 5    0.0%
-    tool read                                   10    0.0%
-    said by the user (1)                         7    0.0%
-    said by the model (1)                        9    0.0%
-    notes to the model (1)                       7    0.0%
-    total                                      226    0.1%
-    free                                   199,774   99.9%
-    expected cached                            217    0.1%
+#[test]
+fn the_cost_of_each_part() {
+    insta::assert_snapshot!(costs(&report(200_000, &said())), @"
+    system prompt: 3 0.0%
+    environment: 28 0.0%
+    notes /home/user/.omp/agent/AGENTS.md: 37 0.0%
+    notes AGENTS.md: 15 0.0%
+    rules that always apply: 25 0.0%
+    rulebook: 39 0.0%
+    skills: 41 0.0%
+    added prompt: 5 0.0%
+    tool read: 10 0.0%
+    said by the user (1): 7 0.0%
+    said by the model (1): 9 0.0%
+    notes to the model (1): 7 0.0%
     ");
 }
 
 #[test]
 fn costs_before_anything_was_said_and_with_an_unknown_window() {
-    insta::assert_snapshot!(report(0, &[]).table(), @"
-    p/m, unknown window; estimated tokens
-
-    system prompt                            3
-    environment                             28
-    notes /home/user/.omp/agent/AGENTS.md   37
-    notes AGENTS.md                         15
-    rules that always apply                 25
-    rulebook                                39
-    skills                                  41
-    added prompt                             5
-    tool read                               10
-    project state, with the first prompt     3
-    total                                  206
-    expected cached                          0
+    insta::assert_snapshot!(costs(&report(0, &[])), @"
+    system prompt: 3
+    environment: 28
+    notes /home/user/.omp/agent/AGENTS.md: 37
+    notes AGENTS.md: 15
+    rules that always apply: 25
+    rulebook: 39
+    skills: 41
+    added prompt: 5
+    tool read: 10
+    project state, with the first prompt: 3
     ");
 }
 

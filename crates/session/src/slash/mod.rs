@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_stdx::nearest::likely;
+use omp_stdx::page::Page;
 use omp_view::View;
 
 use crate::{Prompt, Session, Wish};
@@ -93,6 +94,8 @@ impl CommandSource {
 pub enum SlashReply {
     /// Shown to the user; no request is made.
     Text(String),
+    /// Shown like [`SlashReply::Text`]: drawn at a terminal, as plain text elsewhere.
+    Page(Page),
     /// Shown as a card where there are cards, as text elsewhere.
     Card { text: String, view: Box<View> },
     /// Opened as a dialog in the terminal application, shown as text elsewhere.

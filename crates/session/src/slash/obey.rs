@@ -15,6 +15,8 @@ pub enum Obeyed {
     Send(Command),
     /// Show it to the user; no request is made.
     Show(String),
+    /// Show the Markdown to the user, or the plain text where nothing draws it; no request is made.
+    Page { text: String, markdown: String },
     /// Show the card, or the text where there are no cards.
     Card { text: String, view: Box<View> },
     /// Open a dialog, or show the text where there are none.
@@ -29,9 +31,11 @@ impl Obeyed {
     /// Returns the text to show, where there are neither cards nor dialogs.
     pub fn into_text(self) -> Option<String> {
         match self {
-            Obeyed::Show(text) | Obeyed::Card { text, .. } | Obeyed::Screen { text, .. } | Obeyed::Copy(text) => {
-                Some(text)
-            }
+            Obeyed::Show(text)
+            | Obeyed::Page { text, .. }
+            | Obeyed::Card { text, .. }
+            | Obeyed::Screen { text, .. }
+            | Obeyed::Copy(text) => Some(text),
             Obeyed::Send(_) | Obeyed::Switch(_) => None,
         }
     }
@@ -151,6 +155,7 @@ impl CalledCommand {
         let reply = self.command.run(&self.arguments, session).await;
         Ok(match reply.map_err(|problem| with_usage(problem, &*self.command, &self.arguments))? {
             SlashReply::Text(text) => Obeyed::Show(text),
+            SlashReply::Page(page) => Obeyed::Page { text: page.plain(), markdown: page.markdown() },
             SlashReply::Card { text, view } => Obeyed::Card { text, view },
             SlashReply::Screen { text, screen } => Obeyed::Screen { text, screen },
             SlashReply::Copy(text) => Obeyed::Copy(text),

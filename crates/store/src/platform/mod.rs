@@ -6,6 +6,6 @@ mod other;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use other::*;
+pub use other::*;
 #[cfg(unix)]
-pub(crate) use unix::*;
+pub use unix::*;

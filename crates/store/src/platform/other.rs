@@ -13,7 +13,7 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Not available without system-specific interfaces.
-pub(crate) fn host_name() -> Option<String> {
+pub fn host_name() -> Option<String> {
     None
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Returns the host name, if a file contains it.
-pub(crate) fn host_name() -> Option<String> {
+pub fn host_name() -> Option<String> {
     let name =
         std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
     name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())

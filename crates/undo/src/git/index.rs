@@ -52,6 +52,80 @@ impl IndexEntry {
     }
 }
 
+/// An entry of any kind, without its path.
+pub(super) struct RawEntry {
+    pub ctime: i64,
+    pub mtime: i64,
+    pub inode: u32,
+    pub size: u32,
+    pub mode: u32,
+    pub oid: Oid,
+    flags: u16,
+    extended: u16,
+}
+
+impl RawEntry {
+    /// Parses one entry and returns its size in bytes. The path is that of the entry before, and becomes its own.
+    pub fn parse(bytes: &[u8], version: u32, path: &mut Vec<u8>) -> Option<(Self, usize)> {
+        let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let flags = short(STAT + OID)?;
+        let mut name = STAT + OID + 2;
+        let mut extended = 0;
+        if flags & EXTENDED != 0 {
+            extended = short(name)?;
+            name += 2;
+        }
+        let taken = match version {
+            4 => {
+                let (cut, length) = offset_number(bytes.get(name..)?)?;
+                path.truncate(path.len().checked_sub(usize::try_from(cut).ok()?)?);
+                name += length;
+                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
+                path.extend_from_slice(&bytes[name..name + end]);
+                name + end + 1
+            }
+            _ => {
+                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
+                path.clear();
+                path.extend_from_slice(&bytes[name..name + end]);
+                // Padded with one to eight zeros to a multiple of eight.
+                (name + end + 8) & !7
+            }
+        };
+        let time = |at: usize| Some(i64::from(number(bytes, at)?) * WHOLE_SECOND + i64::from(number(bytes, at + 4)?));
+        let entry = Self {
+            ctime: time(0)?,
+            mtime: time(8)?,
+            inode: number(bytes, 20)?,
+            size: number(bytes, 36)?,
+            mode: number(bytes, 24)?,
+            oid: Oid(bytes.get(STAT..STAT + OID)?.try_into().ok()?),
+            flags,
+            extended,
+        };
+        Some((entry, taken))
+    }
+
+    /// The side of a conflict; 0 if there is none.
+    pub fn stage(&self) -> u16 {
+        (self.flags & STAGE) >> 12
+    }
+
+    pub fn is_assumed_valid(&self) -> bool {
+        self.flags & ASSUME_VALID != 0
+    }
+
+    /// Whether the file is not checked out on purpose.
+    pub fn is_sparse(&self) -> bool {
+        self.extended & SKIP_WORKTREE != 0
+    }
+
+    /// Whether the file was added without its content.
+    pub fn is_only_intended(&self) -> bool {
+        self.extended & INTENT_TO_ADD != 0
+    }
+}
+
 /// Tracked regular files, by path.
 pub(super) struct GitIndex {
     names: Vec<u8>,
@@ -105,51 +179,24 @@ impl GitIndex {
 
     /// Parses one entry and returns its size in bytes.
     fn take(&mut self, bytes: &[u8], version: u32, prefix: &[u8], path: &mut Vec<u8>) -> Option<usize> {
-        let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        let flags = short(STAT + OID)?;
-        let mut name = STAT + OID + 2;
-        let mut extended = 0;
-        if flags & EXTENDED != 0 {
-            extended = short(name)?;
-            name += 2;
-        }
-        let taken = match version {
-            4 => {
-                let (cut, length) = offset_number(bytes.get(name..)?)?;
-                path.truncate(path.len().checked_sub(usize::try_from(cut).ok()?)?);
-                name += length;
-                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
-                path.extend_from_slice(&bytes[name..name + end]);
-                name + end + 1
-            }
-            _ => {
-                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
-                path.clear();
-                path.extend_from_slice(&bytes[name..name + end]);
-                // Padded with one to eight zeros to a multiple of eight.
-                (name + end + 8) & !7
-            }
-        };
+        let (raw, taken) = RawEntry::parse(bytes, version, path)?;
         if path.rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
             self.attribute_files.push(path.clone());
         }
-        let is_known = flags & (ASSUME_VALID | STAGE) == 0 && extended & (SKIP_WORKTREE | INTENT_TO_ADD) == 0;
-        let mode = number(bytes, 24)?;
-        let is_plain = mode & KIND == REGULAR;
+        let is_known = !raw.is_assumed_valid() && raw.stage() == 0 && !raw.is_sparse() && !raw.is_only_intended();
+        let is_plain = raw.mode & KIND == REGULAR;
         if let Some(inner) = path.strip_prefix(prefix).filter(|_| is_known && is_plain) {
             let start = u32::try_from(self.names.len()).ok()?;
             self.names.extend_from_slice(inner);
-            let time =
-                |at: usize| Some(i64::from(number(bytes, at)?) * WHOLE_SECOND + i64::from(number(bytes, at + 4)?));
             self.entries.push(IndexEntry {
                 start,
                 length: u32::try_from(inner.len()).ok()?,
-                ctime: time(0)?,
-                mtime: time(8)?,
-                inode: number(bytes, 20)?,
-                size: number(bytes, 36)?,
-                oid: Oid(bytes.get(STAT..STAT + OID)?.try_into().ok()?),
-                is_executable: mode & EXECUTABLE != 0,
+                ctime: raw.ctime,
+                mtime: raw.mtime,
+                inode: raw.inode,
+                size: raw.size,
+                oid: raw.oid,
+                is_executable: raw.mode & EXECUTABLE != 0,
             });
         }
         Some(taken)
@@ -215,7 +262,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 

@@ -4,6 +4,7 @@
 //! that their content stays readable if a command collects, rewrites or removes `.git`.
 
 mod attributes;
+mod changes;
 mod index;
 mod objects;
 mod pack;
@@ -11,6 +12,7 @@ mod past;
 mod refs;
 mod repository;
 
+pub use changes::{GitCounter, GitCounts};
 pub(crate) use index::{IndexEntry, Slice};
 pub(crate) use objects::GitObjects;
 pub use past::open_past;

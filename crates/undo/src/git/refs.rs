@@ -42,6 +42,16 @@ fn head(git: &Path, refs: &BTreeMap<String, Oid>) -> Option<Oid> {
     }
 }
 
+/// Returns the commit that is checked out; `None` if there is none yet.
+pub(super) fn head_commit(git: &Path, common: &Path) -> Option<Oid> {
+    let text = plain_file::read_text(&git.join("HEAD"), SHORT).ok()?;
+    let Some(name) = text.trim().strip_prefix("ref: ") else { return Oid::from_hex(text.trim().as_bytes()) };
+    // A name that leaves the folder was not written by git.
+    let is_inside = name.starts_with("refs/") && !name.split('/').any(|part| part == "..");
+    let loose = plain_file::read(&common.join(name), SHORT).ok().filter(|_| is_inside);
+    loose.and_then(|text| Oid::from_hex(text.trim_ascii())).or_else(|| packed(common).get(name).copied())
+}
+
 fn packed(common: &Path) -> BTreeMap<String, Oid> {
     let text = plain_file::read(&common.join("packed-refs"), LARGEST).unwrap_or_default();
     let line = |line: &[u8]| {

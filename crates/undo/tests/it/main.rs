@@ -4,6 +4,7 @@
 
 mod attack;
 mod commands;
+mod counts;
 mod full;
 mod git;
 mod killed;

@@ -1,14 +1,14 @@
 //! A fake machine around the application, and a record of the calls to it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_interactive::{
-    Candidate, Clip, Copied, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
-    Surroundings,
+    Candidate, Clip, Copied, FileIndex, GitChanges, KeyPlaces, Outside, PromptHistory, Provider, Secret, StatusLook,
+    Stored, StoredSetting, Surroundings,
 };
 use omp_session::WebAddress;
 use omp_tui::{PaneText, Rgb, Theme};
@@ -40,6 +40,11 @@ pub struct World {
     pub opened: Mutex<Vec<String>>,
     /// The branch that is checked out; `main` if not set.
     pub branch: Mutex<Option<String>>,
+    pub changes: Mutex<GitChanges>,
+    /// The output of the status line's command in each run.
+    pub command_output: Option<fn(usize) -> Result<String, String>>,
+    /// What it got on its input.
+    pub facts: Mutex<Vec<Value>>,
 }
 
 impl World {
@@ -112,6 +117,25 @@ impl PromptHistory for World {
 impl Surroundings for World {
     fn branch(&self, _: &Path) -> Option<String> {
         Some(self.branch.lock().unwrap().clone().unwrap_or_else(|| "main".to_owned()))
+    }
+
+    fn git_changes(&self, _: &Path) -> GitChanges {
+        *self.changes.lock().unwrap()
+    }
+
+    fn status_look(&self) -> Result<(StatusLook, Vec<String>), String> {
+        Ok(StatusLook::read(|key| self.setting(key)))
+    }
+
+    fn status_command(&self, facts: Value, _: PathBuf) -> BoxFuture<'static, Result<String, String>> {
+        let mut facts_seen = self.facts.lock().unwrap();
+        facts_seen.push(facts);
+        let output = self.command_output.map_or(Ok(String::new()), |output| output(facts_seen.len()));
+        async move { output }.boxed()
+    }
+
+    fn host_name(&self) -> String {
+        "box.example.org".to_owned()
     }
 
     fn themes(&self) -> Vec<String> {

@@ -46,6 +46,7 @@ fn values(kind: SettingKind) -> String {
         SettingKind::Text | SettingKind::Map => "text".to_owned(),
         SettingKind::List | SettingKind::ListOf(ListItem::Text) => "list".to_owned(),
         SettingKind::ListOf(ListItem::Path) => "paths from `/` or `~/`".to_owned(),
+        SettingKind::ListOf(ListItem::Word(all)) => format!("list of {}", words(all)),
         SettingKind::ListOf(ListItem::WordOrPath(all)) => format!("{}, paths from `/` or `~/`", words(all)),
     }
 }

@@ -78,6 +78,7 @@ fn of(setting: &Setting) -> Value {
         SettingKind::List => json!({"type": "array"}),
         SettingKind::ListOf(ListItem::Text) => json!({"type": "array", "items": {"type": "string"}}),
         SettingKind::ListOf(ListItem::Path) => json!({"type": "array", "items": path()}),
+        SettingKind::ListOf(ListItem::Word(words)) => json!({"type": "array", "items": {"enum": words}}),
         SettingKind::ListOf(ListItem::WordOrPath(words)) => {
             json!({"type": "array", "items": {"anyOf": [{"enum": words}, path()]}})
         }

@@ -15,7 +15,7 @@ async fn an_editor_and_a_password_in_tmux() {
     tokio::task::block_in_place(|| {
         let pane = Pane::start(&person);
         pane.types("omp --model mock/mock-model\r");
-        let idle = |screen: &str| !screen.contains(OPEN) && screen.contains("mock/mock-model · ");
+        let idle = |screen: &str| !screen.contains(OPEN) && screen.contains("%/200k");
         pane.until("the prompt", idle);
         pane.types("!vim -Nu NONE -i NONE ~/note.txt\r");
         pane.until("vim", |screen| screen.contains(OPEN) && screen.contains('~'));

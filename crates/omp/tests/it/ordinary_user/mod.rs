@@ -115,7 +115,7 @@ async fn all_green_in_tmux(shell: &str) {
         pane.command("omp demo", "All four tests pass");
         pane.command("omp doctor", "");
         pane.types("omp --model mock/mock-model\r");
-        pane.until("the prompt", |screen| screen.contains("mock/mock-model · "));
+        pane.until("the prompt", |screen| screen.contains("%/200k"));
         pane.types("go\r");
         // Keys that arrive at once are ignored; the dialog shows how long it has been visible.
         let stands = |screen: &str| (1..60).any(|seconds| screen.contains(&format!("go on? · {seconds}s")));
