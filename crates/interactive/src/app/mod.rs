@@ -193,6 +193,8 @@ struct OpenDialog {
     dialog: Box<dyn Dialog>,
     /// The id of the question that the dialog shows.
     question: Option<u64>,
+    /// The id of the call that the question is about.
+    call: Option<String>,
 }
 
 /// The work in progress.
@@ -285,6 +287,8 @@ enum News {
     ListChanged(Result<(), String>),
     Branch(Option<String>),
     Picture(Developed),
+    /// The approval mode was changed during a run.
+    ModeChanged,
 }
 
 enum Happened {
@@ -301,7 +305,7 @@ enum Happened {
 const BATCH: usize = 64;
 /// Caps the keys handled before the screen is updated.
 const BURST: usize = 256;
-/// How long closing an old session may take.
+/// How long a session may take to close, or to change its mode.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Running {
@@ -359,9 +363,9 @@ impl Running {
         }
     }
 
-    /// Returns when the next animation step is due; `None` while nothing runs.
+    /// Returns when the next animation step is due; `None` while nothing moves.
     fn wake(&self) -> Option<Instant> {
-        let moving = self.work.shown().map(|_| self.screen.next_step());
+        let moving = self.work.shown().filter(|_| !self.is_asking()).map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
         [self.screen.due(), moving, self.presses.leaves_until, dialog, self.screens.appears()]
             .into_iter()
@@ -382,9 +386,11 @@ impl Running {
             self.screen.mark(Dirty::Now);
         }
         if now >= self.screen.next_step()
+            && !self.is_asking()
             && let Some(working) = self.work.shown_mut()
         {
             working.step += 1;
+            working.asking = false;
             let stop = self.around.keymap.shown("app.interrupt");
             self.screen.step(now, working, &stop);
         }
@@ -439,6 +445,7 @@ impl Running {
                 self.screen.mark(Dirty::Now);
             }
             News::ListChanged(changed) => self.list_changed(changed),
+            News::ModeChanged => self.screen.mark(Dirty::Now),
             News::Branch(branch) => {
                 if let Some(live) = self.live.as_mut().filter(|live| live.branch != branch) {
                     live.branch = branch;

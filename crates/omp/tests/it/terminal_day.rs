@@ -108,7 +108,7 @@ async fn a_day_of_work_loses_nothing() {
             if prompt == UNDONE {
                 let before = seat.shown();
                 seat.keys("/undo\r");
-                seat.until_after(before, "taken back");
+                seat.until_after(before, "4 paths undone");
             }
         }
         seat.leaves();
