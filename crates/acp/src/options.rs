@@ -16,11 +16,12 @@ pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 pub const THINKING: &str = "thinking";
 
-const MODES: [(ApprovalMode, &str, &str); 4] = [
-    (ApprovalMode::AskAll, "Ask for all", "Everything except reading needs your approval"),
-    (ApprovalMode::AskWrites, "Ask for writes", "Changes outside build folders need your approval"),
-    (ApprovalMode::Auto, "Auto", "Only calls that cannot be undone need your approval"),
-    (ApprovalMode::Write, "Write", "Files are read and written without asking; commands need your approval"),
+/// They are called as everywhere else in omp.
+const MODES: [(ApprovalMode, &str); 4] = [
+    (ApprovalMode::AskAll, "Everything except reading needs your approval"),
+    (ApprovalMode::AskWrites, "Changes outside build folders need your approval"),
+    (ApprovalMode::Auto, "Only calls that cannot be undone need your approval"),
+    (ApprovalMode::Write, "Files are read and written without asking; commands need your approval"),
 ];
 
 /// The chosen values, even if the session applies them only after the running prompt.
@@ -38,14 +39,14 @@ impl From<&Snapshot> for Chosen {
 }
 
 /// The modes that are offered: the one of earlier versions only if it is chosen.
-fn offered_modes(chosen: &Chosen) -> impl Iterator<Item = &'static (ApprovalMode, &'static str, &'static str)> {
+fn offered_modes(chosen: &Chosen) -> impl Iterator<Item = (&'static str, &'static str)> {
     let current = chosen.mode;
-    MODES.iter().filter(move |(mode, ..)| *mode != ApprovalMode::Write || current == ApprovalMode::Write)
+    let offered = MODES.iter().filter(move |(mode, _)| *mode != ApprovalMode::Write || current == ApprovalMode::Write);
+    offered.map(|(mode, about)| (mode.as_str(), *about))
 }
 
 pub fn modes(chosen: &Chosen) -> SessionModes {
-    let offered =
-        offered_modes(chosen).map(|&(mode, name, description)| SessionMode { id: mode.as_str(), name, description });
+    let offered = offered_modes(chosen).map(|(name, description)| SessionMode { id: name, name, description });
     SessionModes { current_mode_id: chosen.mode.as_str(), available_modes: offered.collect() }
 }
 
@@ -54,7 +55,7 @@ pub fn model_id(model: &Model) -> String {
 }
 
 pub fn options(chosen: &Chosen, models: &[Arc<Model>]) -> Vec<ConfigOption> {
-    let modes = offered_modes(chosen).map(|&(mode, name, about)| value(mode.as_str(), name, Some(about)));
+    let modes = offered_modes(chosen).map(|(name, about)| value(name, name, Some(about)));
     let current = model_id(&chosen.model);
     let mut offered: Vec<_> = models.iter().map(|model| model_option(model)).collect();
     // The current model may not be offered any more.

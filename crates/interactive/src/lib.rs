@@ -9,6 +9,8 @@ mod chrome;
 mod dialogs;
 mod habits;
 mod keymap;
+#[cfg(test)]
+mod looks;
 mod plain;
 mod prompt;
 mod settings;

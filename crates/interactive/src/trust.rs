@@ -6,15 +6,15 @@
 mod tests;
 mod text;
 
-use omp_tui::{Frame, Input, Key, KeyCode, Line, Renderer, Size, Space, Theme, Token, text as rows};
+use omp_tui::{Frame, Input, Key, KeyCode, Line, Renderer, Size, Space, Theme, Token};
 
 pub use self::text::run_trust_in_text;
 use crate::app::Leave;
-use crate::dialogs::Quiet;
+use crate::dialogs::{Quiet, Sheet, wrapped};
 use crate::tty::{Tty, TtyEvent};
 
 /// Rows around the list of what would run.
-const FRAME_ROWS: usize = 9;
+const FRAME_ROWS: usize = 14;
 const LEAST_ROWS: usize = 3;
 
 /// The content of the question.
@@ -127,32 +127,23 @@ impl<'a> TrustDialog<'a> {
 
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
-        let (theme, width) = (space.theme, space.width.max(10));
-        let lines = self.question.lines();
-        let what: Vec<Line> = lines.flat_map(|line| rows::wrap_text(line, width, theme.fg(Token::Text))).collect();
+        let mut sheet = Sheet::wide(space, &self.question.title(), "");
+        let inner = sheet.inner();
+        let text = space.theme.fg(Token::Text);
+        let what: Vec<Line> = self.question.lines().flat_map(|line| wrapped(line, inner.width, text)).collect();
         let room = space.height.saturating_sub(FRAME_ROWS).max(LEAST_ROWS);
         self.page = (room.min(what.len()), what.len());
         self.first = self.first.min(what.len() - self.page.0);
-        let mut drawn = vec![
-            Line::styled(self.question.title(), theme.fg(Token::Accent).bold()),
-            Line::styled(self.question.folder.clone(), theme.fg(Token::Muted)),
-            Line::new(),
-        ];
+        sheet.muted(&self.question.folder);
+        sheet.section();
         let (total, last) = (what.len(), self.first + self.page.0);
-        drawn.extend(what.into_iter().skip(self.first).take(self.page.0));
-        let place =
-            if total > self.page.0 { format!("  rows {}–{last} of {total}", self.first + 1) } else { String::new() };
-        drawn.push(Line::styled(place, theme.fg(Token::Dim)));
-        for (at, (_, label, detail)) in self.choices().into_iter().enumerate() {
-            let (sign, style) = match at == self.selected {
-                true => ("❯ ", theme.fg(Token::Accent)),
-                false => ("  ", theme.fg(Token::Text)),
-            };
-            let row = Line::styled(sign, style).with(label, style);
-            drawn.push(row.with(format!("  {detail}"), theme.fg(Token::Muted)));
+        sheet.extend(what.into_iter().skip(self.first).take(self.page.0));
+        if total > self.page.0 {
+            sheet.muted(&format!("rows {}–{last} of {total}", self.first + 1));
         }
-        drawn.push(Line::styled("enter select · esc not now", theme.fg(Token::Dim)));
-        drawn.into_iter().map(|row| rows::clip(row, width)).collect()
+        sheet.section();
+        sheet.choices(self.selected, self.choices().into_iter().map(|(_, label, detail)| (label, detail)));
+        sheet.finish(&[("enter", "select"), ("esc", "not now")])
     }
 
     fn input(&mut self, input: &Input) -> Option<TrustAnswer> {

@@ -40,6 +40,7 @@ pub use terminal::{
 };
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{
-    Boxed, Countdown, Fuzzy, FuzzyHit, InputLine, ListChoice, ListWindow, Loader, ProgressBar, RankedMatch, ScrollView,
+    Countdown, Fuzzy, FuzzyHit, InputLine, ListChoice, ListWindow, Loader, Panel, ProgressBar, RankedMatch, ScrollView,
     SelectList, Setting, SettingChange, SettingKind, SettingsList, Spacer, TabBar, TextWidget, TreeList, TreeListNode,
+    horizontal_rule,
 };

@@ -10,7 +10,9 @@ use crate::chrome::{StatusBar, queue_rows, status_line, todo_rows};
 
 impl Running {
     pub(super) fn paint(&mut self) {
+        let asked = self.dialog.as_ref().and_then(|open| open.call.as_deref());
         if let Some(live) = &mut self.live {
+            live.scribe.show_asked(asked);
             live.scribe.look();
         }
         let Self { screens, screen, .. } = self;
@@ -29,6 +31,10 @@ impl Running {
         let before = self.before();
         let now = Instant::now();
         let stop = self.around.keymap.shown("app.interrupt");
+        let asking = self.is_asking();
+        if let Some(working) = self.work.shown_mut() {
+            working.asking = asking;
+        }
         let working = self.work.shown();
         let working = working.map(|working| self.screen.with_space(|space| working.row(now, &stop, space)));
         let mut after = self.state();

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use super::Running;
 use super::screen::Dirty;
 use super::submit::When;
+use crate::action::Action;
 use crate::dialogs::DialogStep;
 use crate::prompt::PromptStep;
 
@@ -31,6 +32,9 @@ impl Running {
             self.screen.mark(Dirty::Now);
         }
         match &mut self.dialog {
+            Some(open) if open.dialog.cycles_approval() && self.around.keymap.is_cycle(&input) => {
+                self.obey(Action::CycleApproval).await;
+            }
             Some(open) => {
                 let context = open.dialog.context();
                 let known = match input {

@@ -207,6 +207,8 @@ struct OpenDialog {
     dialog: Box<dyn Dialog>,
     /// The id of the question that the dialog shows.
     question: Option<u64>,
+    /// The id of the call that the question is about.
+    call: Option<String>,
 }
 
 /// The work in progress.
@@ -306,6 +308,8 @@ enum News {
     },
     StatusCommand(Result<String, String>),
     Picture(Developed),
+    /// The approval mode was changed during a run.
+    ModeChanged,
 }
 
 enum Happened {
@@ -322,7 +326,7 @@ enum Happened {
 const BATCH: usize = 64;
 /// Caps the keys handled before the screen is updated.
 const BURST: usize = 256;
-/// How long closing an old session may take.
+/// How long a session may take to close, or to change its mode.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Running {
@@ -380,9 +384,9 @@ impl Running {
         }
     }
 
-    /// Returns when the next animation step is due; `None` while nothing runs.
+    /// Returns when the next animation step is due; `None` while nothing moves.
     fn wake(&self) -> Option<Instant> {
-        let moving = self.work.shown().map(|_| self.screen.next_step());
+        let moving = self.work.shown().filter(|_| !self.is_asking()).map(|_| self.screen.next_step());
         let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
         let status = self.status.wakes();
         [self.screen.due(), moving, self.presses.leaves_until, dialog, self.screens.appears(), status]
@@ -405,9 +409,11 @@ impl Running {
             self.screen.mark(Dirty::Now);
         }
         if now >= self.screen.next_step()
+            && !self.is_asking()
             && let Some(working) = self.work.shown_mut()
         {
             working.step += 1;
+            working.asking = false;
             let stop = self.around.keymap.shown("app.interrupt");
             self.screen.step(now, working, &stop);
         }
@@ -462,6 +468,7 @@ impl Running {
                 self.screen.mark(Dirty::Now);
             }
             News::ListChanged(changed) => self.list_changed(changed),
+            News::ModeChanged => self.screen.mark(Dirty::Now),
             News::Completions(query, found) => self.completed(&query, found),
             News::Git { folder, facts } => {
                 if let Some(live) = self.live.as_mut().filter(|live| live.folder == folder) {

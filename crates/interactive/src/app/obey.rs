@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::screen::Dirty;
 use super::submit::When;
-use super::{Leave, Running};
+use super::{Leave, News, PATIENCE, Running};
 use crate::action::Action;
 use crate::dialogs::levels_of;
 use crate::habits::DoubleEscape;
@@ -247,7 +247,19 @@ impl Running {
         let Some(live) = &self.live else { return };
         let mode = live.session.snapshot().approval_mode.next();
         self.command(Command::SetApprovalMode(mode)).await;
-        self.settled(format!("approval: {}", mode.as_str()), |snapshot| snapshot.approval_mode == mode).await;
+        let Some(live) = &self.live else { return };
+        let what = format!("approval: {}", mode.as_str());
+        if live.session.snapshot().running {
+            // It applies to the next call. The session may be busy, and the user does not wait for it.
+            let session = live.session.clone();
+            self.beside(async move {
+                let changed = session.until(|snapshot| snapshot.approval_mode == mode);
+                let _ = tokio::time::timeout(PATIENCE, changed).await;
+                News::ModeChanged
+            });
+            return self.hint(&what);
+        }
+        self.settled(what, |snapshot| snapshot.approval_mode == mode).await;
     }
 
     async fn cycle_thinking(&mut self) {

@@ -27,16 +27,23 @@ impl Running {
         let Some(question) = self.questions.pop_front() else { return };
         let id = question.id;
         let quiet = Quiet::after(!self.prompt.is_empty());
+        let mut call = None;
         let dialog: Box<dyn Dialog> = match question.kind {
-            QuestionKind::Approve { tool, arguments, reason, details, .. } => {
+            QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
+                call = Some(call_id);
                 let approval = PendingApproval { id, tool, arguments, reason, details };
                 Box::new(ApproveDialog::new(approval, quiet))
             }
             QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),
             QuestionKind::OpenUrl { url, reason } => Box::new(OpenUrlDialog::new(id, url, reason).quiet(quiet)),
         };
-        self.dialog = Some(OpenDialog { dialog, question: Some(id) });
+        self.dialog = Some(OpenDialog { dialog, question: Some(id), call });
         self.screen.mark(Dirty::Now);
+    }
+
+    /// Whether the session waits for the user.
+    pub(super) fn is_asking(&self) -> bool {
+        self.dialog.as_ref().is_some_and(|open| open.question.is_some())
     }
 
     /// Closes a question that is no longer pending, or all of them.
@@ -70,7 +77,7 @@ impl Running {
         if self.dialog.as_ref().is_some_and(|open| open.question.is_some()) {
             return;
         }
-        self.dialog = Some(OpenDialog { dialog, question: None });
+        self.dialog = Some(OpenDialog { dialog, question: None, call: None });
         self.screen.mark(Dirty::Now);
     }
 }

@@ -1,4 +1,4 @@
-//! The animated row: what runs, for how long, and how to stop it.
+//! The animated row: what runs, for how long, and how to stop it. It stands still while a question waits.
 
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
@@ -18,16 +18,24 @@ pub struct Working {
     pub compacting: bool,
     /// Whether an abandoned branch is being summarized.
     pub summing_up: bool,
+    /// Whether a question waits for the user's answer.
+    pub asking: bool,
     pub step: usize,
 }
 
 impl Working {
     pub fn new(now: Instant) -> Self {
-        Self { since: now, doing: None, retrying: false, compacting: false, summing_up: false, step: 0 }
+        Self { since: now, doing: None, retrying: false, compacting: false, summing_up: false, asking: false, step: 0 }
     }
 
     pub fn row(&self, now: Instant, stop_key: &str, space: &Space<'_>) -> Line {
         let theme = space.theme;
+        // Nothing moves while the user reads a question. Its keys stand below it.
+        if self.asking {
+            let line =
+                Line::styled("● ", theme.fg(Token::Warning)).with("Waiting for your answer", theme.fg(Token::Text));
+            return clip(line, space.width);
+        }
         let sign = FRAMES[self.step % FRAMES.len()];
         let stop = if stop_key.is_empty() { String::new() } else { format!(" · {stop_key} to interrupt") };
         let what = match &self.doing {

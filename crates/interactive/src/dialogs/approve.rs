@@ -331,12 +331,13 @@ impl ApproveDialog {
 
     /// Draws everything about the call; only as many rows are visible as leave room for the question.
     fn draw_body(&mut self, sheet: &mut Sheet<'_>, rule: Option<&[Line]>) {
-        let free = sheet.space.height.saturating_sub(self.least_rows(rule) - LEAST_ROWS);
+        let space = sheet.inner();
+        let free = space.height.saturating_sub(self.least_rows(rule) - LEAST_ROWS);
         let page = free.min(sheet.room()).max(LEAST_ROWS);
-        let rows = self.body(&sheet.space.narrower(2), rule.is_none());
+        let rows = self.body(&space, rule.is_none());
         self.draw_page(sheet, rows, page);
         if self.below + self.scroll > 0 {
-            sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
+            sheet.muted(&format!("… {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
         }
     }
 
@@ -344,8 +345,7 @@ impl ApproveDialog {
         self.page = page;
         self.scroll = self.scroll.min(rows.len().saturating_sub(page));
         self.below = rows.len().saturating_sub(self.scroll + page);
-        let seen = rows.into_iter().skip(self.scroll).take(page).collect();
-        indented(seen, "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
+        sheet.extend(rows.into_iter().skip(self.scroll).take(page));
     }
 
     /// Returns the smallest terminal height that shows all answers below the body.
@@ -358,7 +358,7 @@ impl ApproveDialog {
     fn draw_small(&mut self, mut sheet: Sheet<'_>) -> Vec<Line> {
         /// The title, the number of hidden rows, and the keys.
         const AROUND: usize = 3;
-        let space = sheet.space;
+        let space = &sheet.inner();
         let typed = usize::from(self.instead.is_some());
         let page = space.height.saturating_sub(AROUND + typed);
         if page == 0 {
@@ -369,7 +369,7 @@ impl ApproveDialog {
             return rows;
         }
         self.fit = Fit::Small;
-        let rows = self.body(&space.narrower(2), false);
+        let rows = self.body(space, false);
         self.draw_page(&mut sheet, rows, page);
         if self.below + self.scroll > 0 {
             let more = format!("… {} above, {} below (↑ ↓)", self.scroll, self.below);
@@ -450,16 +450,16 @@ fn shown_paths(view: &View) -> Vec<&str> {
 impl Dialog for ApproveDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
-        let mut sheet = Sheet::new(space, &format!("Allow {}?", self.approval.tool), "");
+        let origin = self.approval.details.origin.map(|origin| format!("origin: {origin}")).unwrap_or_default();
+        let mut sheet = Sheet::wide(space, &format!("Allow {}?", self.approval.tool), &origin);
+        let space = &sheet.inner();
         let rule = self.rule_rows(space);
         if space.height < self.least_rows(rule.as_deref()) && self.editing.is_none() {
             return self.draw_small(sheet);
         }
         self.fit = Fit::Whole;
-        if let Some(origin) = self.approval.details.origin {
-            sheet.muted(&format!("Origin: {origin}"));
-        }
         self.draw_body(&mut sheet, rule.as_deref());
+        sheet.section();
         if let Some(field) = &mut self.instead {
             sheet.push(field.draw("Instead: ", "tell the model what to do instead", space));
             return sheet.finish(&[("enter", "deny and send"), ("esc", "back")]);
@@ -490,6 +490,7 @@ impl Dialog for ApproveDialog {
         keys.extend(
             (!self.offers.is_empty() && self.approval.details.can_be_edited()).then_some(("e", "edit the rule")),
         );
+        keys.push(("shift+tab", "mode"));
         sheet.finish_with_all(&keys)
     }
 
@@ -531,6 +532,11 @@ impl Dialog for ApproveDialog {
             (Mods::NONE, KeyCode::Left) if points => self.rescope(true),
             _ => DialogStep::Ignored,
         }
+    }
+
+    /// The question stays whatever the new mode is: only an answer runs the call.
+    fn cycles_approval(&self) -> bool {
+        self.instead.is_none() && self.editing.is_none()
     }
 
     fn wakes(&self) -> Option<Instant> {

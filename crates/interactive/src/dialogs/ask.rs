@@ -126,8 +126,9 @@ impl AskDialog {
     }
 
     fn draw_own(&mut self, sheet: &mut Sheet<'_>) {
-        self.own.set_max_rows((sheet.space.height / 3).max(3));
-        self.own.draw(sheet.space).into_iter().for_each(|row| sheet.push(row));
+        let space = sheet.inner();
+        self.own.set_max_rows((space.height / 3).max(3));
+        sheet.extend(self.own.draw(&space));
     }
 
     fn option_rows(&self, at: usize, space: &Space<'_>) -> Vec<Line> {
@@ -171,12 +172,14 @@ impl Dialog for AskDialog {
         self.quiet.seen();
         let title = if self.choice.multi { "Choose any" } else { "Choose one" };
         let title = if self.choice.options.is_empty() { "Answer" } else { title };
-        let mut sheet = Sheet::new(space, title, "");
+        let mut sheet = Sheet::wide(space, title, "");
+        let space = &sheet.inner();
         sheet.prose(&self.choice.question, space.theme.fg(Token::Text));
+        sheet.section();
         // Options with descriptions may be long, so only those around the selection are shown.
         let window = self.pointer.visible(self.rows(), sheet.room());
         for at in window.clone().filter(|at| *at < self.choice.options.len()) {
-            self.option_rows(at, space).into_iter().for_each(|row| sheet.push(row));
+            sheet.extend(self.option_rows(at, space));
         }
         if self.typing {
             self.draw_own(&mut sheet);

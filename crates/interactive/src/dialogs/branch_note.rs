@@ -61,11 +61,10 @@ impl BranchNoteDialog {
 impl Dialog for BranchNoteDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "Summarize this branch?", "");
-        for (at, (what, about)) in CHOICES.iter().enumerate() {
-            sheet.push(Sheet::item(space, at == self.pointer.selected(), what, about));
-        }
+        sheet.choices(self.pointer.selected(), CHOICES);
         if let Some(field) = &mut self.how {
-            sheet.push(field.draw("How: ", "what the summary should cover", space));
+            sheet.section();
+            sheet.push(field.draw("How: ", "what the summary should cover", &sheet.inner()));
             return sheet.finish(&[("enter", "summarize"), ("esc", "back")]);
         }
         sheet.finish(&[("enter", "choose"), ("esc", "back")])
@@ -118,13 +117,15 @@ pub(super) mod tests {
     #[test]
     fn it_says_what_there_is_to_choose() {
         insta::assert_snapshot!(both(&mut dialog()), @"
-        Summarize this branch?
-        ❯ No summary                               leave it as it is
-          Summarize                           describe what was done
-          Summarize with instructions               say what matters
-        enter choose · esc back
+        ╭─ Summarize this branch? ─────────────────────────────────╮
+        │ ❯ No summary                   leave it as it is         │
+        │   Summarize                    describe what was done    │
+        │   Summarize with instructions  say what matters          │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc back                                  │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Summarize this branch?
+        ── Summarize this branch? ────
         ❯ No summary
           Summarize
           Summarize with instructions

@@ -27,6 +27,7 @@ impl Dialog for BranchPointsDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let note = format!("{} of {}", self.picker.matches().len(), self.picker.total());
         let mut sheet = Sheet::new(space, "Go back to", &note);
+        let space = &sheet.inner();
         let row = |at: usize, selected| Sheet::item(space, selected, &start_of(&self.points[at].text), "");
         self.picker.draw(&mut sheet, "type to search", row);
         sheet.finish(&[("enter", "edit and resend"), ("esc", "close")])
@@ -63,13 +64,16 @@ mod tests {
     #[test]
     fn what_was_said() {
         insta::assert_snapshot!(both(&mut BranchPointsDialog::new(points())), @"
-        Go back to  2 of 2
-        > type to search
-          first thing
-        ❯ second thing, which is longer than a narrow row has room …
-        enter edit and resend · esc close
+        ╭─ Go back to  2 of 2 ─────────────────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │   first thing                                            │
+        │ ❯ second thing, which is longer than a narrow row has r… │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter edit and resend · esc close                        │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Go back to  2 of 2
+        ── Go back to  2 of 2 ────────
         > type to search
           first thing
         ❯ second thing, which is long…

@@ -79,6 +79,7 @@ impl CopyDialog {
 impl Dialog for CopyDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "Copy", "");
+        let space = &sheet.inner();
         if self.pieces.is_empty() {
             sheet.muted("  Nothing here.");
         }
@@ -115,15 +116,17 @@ mod tests {
     fn pieces_of_an_answer() {
         let mut dialog = CopyDialog::new(copyables(Some(ANSWER), Some("cargo test")));
         insta::assert_snapshot!(both(&mut dialog), @"
-        Copy
-        ❯ last answer: Do this: ```rust fn main() {} ``` …  10 lines
-          all code: fn main() {}  a ```                      4 lines
-          code 1 (rust): fn main() {}                         1 line
-          code 2: a ```                                      2 lines
-          last command: cargo test                            1 line
-        enter copy · esc close
+        ╭─ Copy ───────────────────────────────────────────────────╮
+        │ ❯ last answer: Do this: ```rust fn main() {} …  10 lines │
+        │   all code: fn main() {}  a ```                  4 lines │
+        │   code 1 (rust): fn main() {}                     1 line │
+        │   code 2: a ```                                  2 lines │
+        │   last command: cargo test                        1 line │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter copy · esc close                                   │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Copy
+        ── Copy ──────────────────────
         ❯ last answer: Do t…  10 lines
           all code: fn main(…  4 lines
           code 1 (rust): fn m…  1 line

@@ -32,6 +32,7 @@ impl Dialog for HistoryDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let note = format!("{} of {}", self.picker.matches().len(), self.picker.total());
         let mut sheet = Sheet::new(space, "History", &note);
+        let space = &sheet.inner();
         let row = |at: usize, selected| {
             let lines = self.prompts[at].trim().lines().count();
             let facts = if lines > 1 { format!("{lines} lines") } else { String::new() };
@@ -73,14 +74,17 @@ mod tests {
     #[test]
     fn earlier_prompts() {
         insta::assert_snapshot!(both(&mut history()), @"
-        History  3 of 3
-        > type to search
-        ❯ fix the parser
-          write a test for the walker                        2 lines
-          explain the loop
-        enter to the editor · esc close
+        ╭─ History  3 of 3 ────────────────────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ fix the parser                                         │
+        │   write a test for the walker                    2 lines │
+        │   explain the loop                                       │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter to the editor · esc close                          │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        History  3 of 3
+        ── History  3 of 3 ───────────
         > type to search
         ❯ fix the parser
           write a test for t…  2 lines

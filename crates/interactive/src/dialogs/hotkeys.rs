@@ -51,7 +51,9 @@ impl HotkeysDialog {
 impl Dialog for HotkeysDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "Keys", "");
+        let space = &sheet.inner();
         sheet.push(self.search.draw("> ", "type to search", space));
+        sheet.section();
         let lines = self.lines(space);
         let room = sheet.room();
         // The window begins at the scroll position and ends at the last row.
@@ -98,19 +100,20 @@ mod tests {
     #[test]
     fn keys_by_where_they_count() {
         insta::assert_snapshot!(both(&mut HotkeysDialog::new(Keymap::defaults().help())), @"
-        Keys
-        > type to search
-        Application
-          enter                   send the message
-          escape                  interrupt, or leave a mode; twice…
-          ctrl+c                  interrupt, or clear the editor; t…
-          ctrl+d                  exit, if idle and the editor is e…
-          ctrl+z                  suspend; `fg` in the shell resumes
-          ctrl+enter, ctrl+q      queue the message until the turn …
-          alt+up, shift+up        edit queued messages
-        esc close · ↑↓ 60 more
+        ╭─ Keys ───────────────────────────────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │ Application                                              │
+        │   enter                   send the message               │
+        │   escape                  interrupt, or leave a mode; t… │
+        │   ctrl+c                  interrupt, or clear the edito… │
+        │   ctrl+d                  exit, if idle and the editor … │
+        │   ctrl+z                  suspend; `fg` in the shell re… │
+        │   ctrl+enter, ctrl+q      queue the message until the t… │
+        │   alt+up, shift+up        edit queued messages           │
+        ╰─ esc close · ↑↓ 60 more ─────────────────────────────────╯
         ------------------------------
-        Keys
+        ── Keys ──────────────────────
         > type to search
         Application
           enter            send the m…
@@ -136,7 +139,7 @@ mod tests {
         type_text(&mut dialog, "rename");
         let screen = draw(&mut dialog, 60);
         assert!(
-            screen.contains("Session list") && screen.contains("ctrl+r") && screen.lines().count() == 5,
+            screen.contains("Session list") && screen.contains("ctrl+r") && screen.lines().count() == 8,
             "{screen}"
         );
         assert_eq!(says(&mut dialog, "escape"), "Close(None)");

@@ -6,6 +6,8 @@ mod branch_note;
 mod branch_points;
 mod card;
 mod copy;
+#[cfg(test)]
+mod every;
 mod field;
 mod history;
 mod hotkeys;
@@ -18,8 +20,6 @@ mod picker;
 mod plan;
 mod query;
 mod quiet;
-#[cfg(test)]
-mod random_keys;
 #[cfg(test)]
 pub(crate) mod screen;
 mod sessions;
@@ -49,7 +49,7 @@ pub use plan::PlanDialog;
 pub(crate) use quiet::Quiet;
 pub use sessions::{Sessions, SessionsDialog};
 pub use settings::{SettingsDialog, StoredSetting};
-pub(crate) use sheet::one_line;
+pub(crate) use sheet::{Sheet, one_line, wrapped};
 pub use summary::SummaryDialog;
 pub use theme::ThemeDialog;
 pub use thinking::ThinkingDialog;
@@ -77,6 +77,11 @@ pub trait Dialog {
 
     /// Takes back a text that was edited in the user's own editor: see [`Action::EditDialogOutside`].
     fn edited(&mut self, _text: &str) {}
+
+    /// Whether the key that changes the approval mode does so while the dialog is open.
+    fn cycles_approval(&self) -> bool {
+        false
+    }
 
     /// Returns the context of its key bindings.
     fn context(&self) -> KeyContext {

@@ -198,23 +198,25 @@ impl ModelDialog {
         if place == RowPlace::Below {
             name.insert_str(0, "  ");
         }
+        let mut marks = String::new();
         if self.is_favorite(at) {
-            name.push_str(" ★");
+            marks.push_str(" ★");
         }
         if self.choices.current.as_deref() == Some(&selector) {
-            name.push_str(" ✓");
+            marks.push_str(" ✓");
         }
         for (role, value) in &self.choices.roles {
             let plain = value.rsplit_once(':').filter(|(_, level)| level.parse::<ThinkingLevel>().is_ok());
             if *value == selector || plain.is_some_and(|(model, _)| model == selector) {
-                name.push_str(&format!(" [{}]", one_line(role)));
+                marks.push_str(&format!(" [{}]", one_line(role)));
             }
         }
-        Sheet::item(space, selected, &name, &columns(&compact(model.context_window), &prices(model)))
+        let facts = columns(&compact(model.context_window), &prices(model));
+        Sheet::marked_item(space, selected, &name, &marks, &facts)
     }
 
     fn details(&self, sheet: &mut Sheet<'_>) {
-        let theme = sheet.space.theme;
+        let theme = sheet.inner().theme;
         let target = self.role.map_or("this session only", |at| &self.roles[at]).to_owned();
         let mut line = Line::styled("for ", theme.fg(Token::Muted)).with(target, theme.fg(Token::Accent));
         if let Some(model) = self.pointed() {
@@ -222,7 +224,7 @@ impl ModelDialog {
             let level = if levels_of(model).len() > 1 { thinking.as_str() } else { "none" };
             line.push(" · thinking ", theme.fg(Token::Muted)).push(level, theme.fg(Token::Accent));
         }
-        sheet.push(omp_tui::text::clip(line, sheet.space.width));
+        sheet.push(omp_tui::text::clip(line, sheet.inner().width));
     }
 }
 
@@ -248,11 +250,14 @@ fn columns(context: &str, (input, output): &(String, String)) -> String {
     format!("{context:>7} {input:>7} {output:>7}")
 }
 
+/// Stands for a price that is not known. It is not `free`: the tables say 0 for both.
+const UNKNOWN: &str = "?";
+
 /// Formats the prices per million tokens, input and output.
 fn prices(model: &Model) -> (String, String) {
     let cost = model.cost;
     if cost.input == 0.0 && cost.output == 0.0 {
-        return ("free".to_owned(), "free".to_owned());
+        return (UNKNOWN.to_owned(), UNKNOWN.to_owned());
     }
     (format!("${}", dollars(cost.input)), format!("${}", dollars(cost.output)))
 }
@@ -265,17 +270,23 @@ fn dollars(amount: f64) -> String {
 impl Dialog for ModelDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let provider = self.provider.map_or("all providers", |at| &self.providers[at]);
-        let mut count = format!("{} of {} · {provider}", self.picker.matches().len(), self.picker.total());
+        let is_model = |row: &ModelRow| !matches!(row.place, RowPlace::Head(_));
+        let shown = self.picker.matches().iter().filter(|at| is_model(&self.offered[**at])).count();
+        let total = self.offered.iter().filter(|row| is_model(row)).count();
+        let mut count = format!("{shown} of {total} · {provider}");
+        let favorites = (0..self.choices.models.len()).filter(|at| self.is_favorite(*at)).count();
+        if favorites > 0 {
+            count.push_str(&format!(" · {favorites} ★"));
+        }
         let left_out = self.choices.models.iter().filter(|it| !it.in_scope).count();
         if left_out > 0 {
             count.push_str(if self.shows_all { " · all models" } else { " · --models or enabledModels" });
         }
         let mut sheet = Sheet::new(space, "Model", &count);
+        let space = &sheet.inner();
         let heading = Sheet::item(space, false, "", &columns("context", &("$/M in".to_owned(), "$/M out".to_owned())));
-        if !heading.is_blank() {
-            sheet.push(heading);
-        }
         let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Fuzzy));
+        picker.set_heading((!heading.is_blank()).then_some(heading));
         picker.draw(&mut sheet, "type to filter", |item, selected| self.row(item, selected, space));
         self.picker = picker;
         self.details(&mut sheet);

@@ -10,7 +10,7 @@ use super::sheet::{Sheet, wrapped};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
-const CHOICES: [&str; 3] = ["Open in the browser", "I opened it myself", "Cancel"];
+const CHOICES: [&str; 3] = ["1. Open in the browser", "2. I opened it myself", "3. Cancel"];
 
 #[derive(Debug)]
 pub struct OpenUrlDialog {
@@ -47,16 +47,15 @@ impl Dialog for OpenUrlDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
         let mut sheet = Sheet::new(space, "Open this link?", "");
+        let space = &sheet.inner();
         sheet.prose(&self.reason, space.theme.fg(Token::Text));
         let link: Arc<str> = self.url.as_str().into();
         for mut row in wrapped(self.url.as_str(), space.width, space.theme.fg(Token::Accent)) {
             row.spans.iter_mut().for_each(|span| span.link = Some(link.clone()));
             sheet.push(row);
         }
-        for (at, choice) in CHOICES.iter().enumerate() {
-            let selected = at == self.pointer.selected();
-            sheet.push(Sheet::item(space, selected, &format!("{}. {choice}", at + 1), ""));
-        }
+        sheet.section();
+        sheet.choices(self.pointer.selected(), CHOICES.map(|choice| (choice, "")));
         sheet.finish(&[("enter", "choose"), ("esc", "cancel")])
     }
 
@@ -104,16 +103,19 @@ pub(super) mod tests {
     #[test]
     fn the_address_is_whole_and_a_link() {
         insta::assert_snapshot!(both(&mut dialog()), @"
-        Open this link?
-        The server `docs` wants you to log in.
-        https://login.example.com/authorize?client=omp&state=0123456
-        789abcdef
-        ❯ 1. Open in the browser
-          2. I opened it myself
-          3. Cancel
-        enter choose · esc cancel
+        ╭─ Open this link? ────────────────────────────────────────╮
+        │ The server `docs` wants you to log in.                   │
+        │ https://login.example.com/authorize?client=omp&state=012 │
+        │ 3456789abcdef                                            │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ 1. Open in the browser                                 │
+        │   2. I opened it myself                                  │
+        │   3. Cancel                                              │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc cancel                                │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Open this link?
+        ── Open this link? ───────────
         The server `docs` wants you to
         log in.
         https://login.example.com/auth

@@ -23,6 +23,8 @@ pub(super) struct Picker {
     field: Field,
     matches: Vec<usize>,
     pointer: ListWindow,
+    /// The headings of the columns.
+    heading: Option<Line>,
 }
 
 impl Picker {
@@ -33,6 +35,7 @@ impl Picker {
             field: Field::default(),
             matches: Vec::new(),
             pointer: ListWindow::default(),
+            heading: None,
         };
         picker.replace(texts);
         picker
@@ -54,6 +57,10 @@ impl Picker {
     /// Returns the selected item.
     pub fn pointed(&self) -> Option<usize> {
         self.matches.get(self.pointer.selected()).copied()
+    }
+
+    pub fn set_heading(&mut self, heading: Option<Line>) {
+        self.heading = heading;
     }
 
     pub fn matches(&self) -> &[usize] {
@@ -109,7 +116,9 @@ impl Picker {
 
     /// Draws the field and the rows around the selection; `row` draws an item and is told whether it is selected.
     pub fn draw(&mut self, sheet: &mut Sheet<'_>, hint: &str, mut row: impl FnMut(usize, bool) -> Line) {
-        sheet.push(self.field.draw("> ", hint, sheet.space));
+        sheet.push(self.field.draw("> ", hint, &sheet.inner()));
+        sheet.section();
+        sheet.extend(self.heading.clone().filter(|_| !self.matches.is_empty()));
         if self.matches.is_empty() {
             sheet.muted(if self.texts.is_empty() { "  Nothing here." } else { "  No matches." });
         }
@@ -117,5 +126,6 @@ impl Picker {
             let selected = at == self.pointer.selected();
             sheet.push(row(self.matches[at], selected));
         }
+        sheet.section();
     }
 }

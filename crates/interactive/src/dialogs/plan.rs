@@ -1,19 +1,19 @@
 //! Shows a finished plan and asks what to do with it: run it, edit it first, go on planning, or leave plan mode.
 
 use omp_session::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
-use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Markdown, Mods, Reaction, Space, Style};
+use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Markdown, Mods, Reaction, Space};
 
 use super::quiet::Quiet;
-use super::sheet::{Sheet, indented};
+use super::sheet::Sheet;
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 use crate::keymap::KeyContext;
 
 const CHOICES: [(&str, &str); 4] = [
-    ("Approve and run", "the project may be changed"),
-    ("Approve with edits", "change the plan, then run it"),
-    ("Keep planning", "say what is missing"),
-    ("Leave plan mode", "the plan is not run"),
+    ("1. Approve and run", "the project may be changed"),
+    ("2. Approve with edits", "change the plan, then run it"),
+    ("3. Keep planning", "say what is missing"),
+    ("4. Leave plan mode", "the plan is not run"),
 ];
 const RUN: usize = 0;
 const EDIT: usize = 1;
@@ -126,18 +126,16 @@ impl PlanDialog {
     }
 
     fn draw_plan(&mut self, sheet: &mut Sheet<'_>) {
-        let inner = sheet.space.narrower(2);
+        let inner = sheet.inner();
         let rows = self.markdown.draw(&inner);
-        self.page = sheet.space.height.saturating_sub(AROUND).max(LEAST_ROWS);
+        self.page = inner.height.saturating_sub(AROUND).max(LEAST_ROWS);
         self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
         self.below = rows.len().saturating_sub(self.scroll + self.page);
-        let seen = rows.iter().skip(self.scroll).take(self.page).cloned().collect::<Vec<_>>();
-        for row in seen {
-            indented(vec![row], "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
-        }
+        sheet.extend(rows.iter().skip(self.scroll).take(self.page).cloned());
         if self.below + self.scroll > 0 {
-            sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
+            sheet.muted(&format!("… {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
         }
+        sheet.section();
     }
 
     fn draw_writing(&mut self, space: &Space<'_>) -> Vec<Line> {
@@ -146,11 +144,12 @@ impl PlanDialog {
             PlanWriting::Edits(_) => ("Edit the plan", PLAN_FILE, "approve and run"),
             PlanWriting::Words(_) => ("Keep planning", "", "send"),
         };
-        let mut sheet = Sheet::new(space, title, note);
+        let mut sheet = Sheet::wide(space, title, note);
         let editor = writing.editor();
         editor.set_max_rows(sheet.room());
-        editor.draw(space).into_iter().for_each(|row| sheet.push(row));
+        sheet.extend(editor.draw(&sheet.inner()));
         if matches!(writing, PlanWriting::Edits(_)) {
+            sheet.section();
             sheet.muted(&format!("Sent before the plan: {}", on_one_row(PLAN_APPROVED_EDITED)));
         }
         sheet.finish(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "back")])
@@ -167,12 +166,9 @@ impl Dialog for PlanDialog {
         if self.writing.is_some() {
             return self.draw_writing(space);
         }
-        let mut sheet = Sheet::new(space, "The plan", PLAN_FILE);
+        let mut sheet = Sheet::wide(space, "The plan", PLAN_FILE);
         self.draw_plan(&mut sheet);
-        for (at, (what, about)) in CHOICES.iter().enumerate() {
-            let what = format!("{}. {what}", at + 1);
-            sheet.push(Sheet::item(space, at == self.pointer.selected(), &what, about));
-        }
+        sheet.choices(self.pointer.selected(), CHOICES);
         if self.pointer.selected() == RUN {
             sheet.muted(&format!("Sends: {}", on_one_row(PLAN_APPROVED)));
         }
@@ -252,24 +248,25 @@ pub(super) mod tests {
     fn the_plan_is_shown_and_can_be_read_to_its_end() {
         let mut dialog = dialog();
         insta::assert_snapshot!(both(&mut dialog), @"
-        The plan  local://PLAN.md
-          Plan
-
-          Read first, then write.
-
-          … 0 above, 12 below (pageUp, pageDown)
-          1. Approve and run              the project may be changed
-          2. Approve with edits         change the plan, then run it
-        ❯ 3. Keep planning                       say what is missing
-          4. Leave plan mode                     the plan is not run
-        enter choose · esc close · /plan-review shows it again
+        ╭─ The plan  local://PLAN.md ──────────────────────────────╮
+        │ Plan                                                     │
+        │                                                          │
+        │ Read first, then write.                                  │
+        │                                                          │
+        │ … 0 above, 12 below (pageUp, pageDown)                   │
+        ├──────────────────────────────────────────────────────────┤
+        │   1. Approve and run     the project may be changed      │
+        │   2. Approve with edits  change the plan, then run it    │
+        │ ❯ 3. Keep planning       say what is missing             │
+        │   4. Leave plan mode     the plan is not run             │
+        ╰─ enter choose · esc close · /plan-review shows it again ─╯
         ------------------------------
-        The plan  local://PLAN.md
-          Plan
+        ── The plan  local://PLAN.… ──
+        Plan
 
-          Read first, then write.
+        Read first, then write.
 
-          … 0 above, 12 below (pageUp,
+        … 0 above, 12 below (pageUp,
         pageDown)
           1. Approve and run
           2. Approve with edits

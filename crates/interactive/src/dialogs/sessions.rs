@@ -147,9 +147,10 @@ impl SessionsDialog {
     /// Shows the first message of a session that has a title.
     fn about(&self, sheet: &mut Sheet<'_>) {
         let Some(listing) = self.pointed().map(|at| &self.sessions.listings[at]) else { return };
-        let first = listing.title.as_ref().and(listing.first_message.as_deref()).map(start_of).unwrap_or_default();
-        let line = Line::styled(format!("  {first}"), sheet.space.theme.fg(Token::Muted).italic());
-        sheet.push(omp_tui::text::clip(line, sheet.space.width));
+        let first = listing.title.as_ref().and(listing.first_message.as_deref()).map(start_of);
+        let Some(first) = first.filter(|first| !first.is_empty()) else { return };
+        let line = Line::styled(format!("  {first}"), sheet.inner().theme.fg(Token::Muted).italic());
+        sheet.push(omp_tui::text::clip(line, sheet.inner().width));
     }
 }
 
@@ -193,6 +194,7 @@ impl Dialog for SessionsDialog {
         let order = if self.by_title { " · by title" } else { "" };
         let note = format!("{} of {} · {scope}{order}", self.picker.matches().len(), self.picker.total());
         let mut sheet = Sheet::new(space, "Sessions", &note);
+        let space = &sheet.inner();
         let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
         picker.draw(&mut sheet, "type to search", |item, selected| self.row(item, selected, space));
         self.picker = picker;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use omp_stdx::display_width;
 use omp_tui::text::clip;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
 use omp_types::{Setting, SettingKind};
@@ -9,7 +10,7 @@ use serde_json::{Number, Value};
 
 use super::field::Field;
 use super::picker::{Picker, Search};
-use super::sheet::{Sheet, one_line};
+use super::sheet::{Sheet, mark, one_line};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
@@ -23,6 +24,8 @@ pub struct StoredSetting {
 
 /// The layer that changes are saved to.
 const USER: &str = "user";
+/// Caps the columns of the titles.
+const MOST_LABEL: usize = 40;
 
 #[derive(Debug)]
 pub struct SettingsDialog {
@@ -137,16 +140,26 @@ impl SettingsDialog {
         }
     }
 
+    /// Draws the title, the value beside it, and where the value comes from. In narrow windows the origin gives way first.
     fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
         let setting = &self.settings[self.listed[item]];
         let from = self.stored.get(setting.key).map_or("", |stored| stored.from);
+        let theme = space.theme;
+        let style = theme.fg(if selected { Token::Accent } else { Token::Text });
+        let titles = self.listed.iter().map(|at| display_width::width(self.settings[*at].title));
+        let label = titles.max().unwrap_or_default().min(MOST_LABEL).min(space.width / 2);
+        let title = display_width::ellipsize(setting.title, label);
+        let mut line = Line::styled(mark(selected), style).with(display_width::pad(&title, label).into_owned(), style);
         let value = match shown(&self.value(setting)) {
             empty if empty.is_empty() => "–".to_owned(),
-            value => clip(Line::from(one_line(&value)), (space.width / 2).saturating_sub(3)).text(),
+            value => one_line(&value),
         };
-        let origin = format!("{value}  {from:>7}");
-        let fits = omp_stdx::display_width::width(&origin) + 2 <= space.width / 2;
-        Sheet::item(space, selected, setting.title, if fits { &origin } else { &value })
+        let room = space.width.saturating_sub(line.width() + 2);
+        line.push(format!("  {}", display_width::ellipsize(&value, room)), theme.fg(Token::Muted));
+        if !from.is_empty() && line.width() + 2 + display_width::width(from) <= space.width {
+            line.push(format!("  {from}"), theme.fg(Token::Dim));
+        }
+        line
     }
 
     /// Draws all groups in a row, or only the open one if there is little room.
@@ -206,6 +219,7 @@ impl Dialog for SettingsDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let note = format!("{} of {}", self.picker.matches().len(), self.settings.len());
         let mut sheet = Sheet::new(space, "Settings", &note);
+        let space = &sheet.inner();
         sheet.push(self.tab_row(space));
         let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
         picker.draw(&mut sheet, "type to search all", |item, selected| self.row(item, selected, space));

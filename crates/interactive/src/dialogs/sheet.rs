@@ -1,31 +1,57 @@
-//! The layout of every dialog: a title, rows, and a line with keys.
+//! The layout of every dialog: a frame with a title, sections of rows, and a footer with keys.
 
 use omp_stdx::{display_width, sanitize};
-use omp_tui::text::{clip, wrap_text};
-use omp_tui::{Line, Space, Span, Style, Token};
+use omp_tui::text::wrap_text;
+use omp_tui::{Line, Panel, Space, Span, Style, Token};
 
-pub(super) struct Sheet<'a> {
-    pub space: &'a Space<'a>,
-    rows: Vec<Line>,
+/// Caps the width of lists, because the eye does not find the facts of an item at the far end of a wide window.
+const WIDEST: usize = 120;
+/// Windows with fewer rows leave little to lists.
+const LOW: usize = 14;
+
+pub(crate) struct Sheet<'a> {
+    space: Space<'a>,
+    has_border: bool,
+    panel: Panel<'a>,
 }
 
 impl<'a> Sheet<'a> {
     /// `note` is drawn after the title: a count, a filter.
-    pub fn new(space: &'a Space<'a>, title: &str, note: &str) -> Self {
+    pub fn new(space: &Space<'a>, title: &str, note: &str) -> Self {
+        Self::wide(&Space { width: space.width.min(WIDEST), ..*space }, title, note)
+    }
+
+    /// For content that needs the whole window: diffs, texts.
+    pub fn wide(space: &Space<'a>, title: &str, note: &str) -> Self {
         let mut head = Line::styled(one_line(title), space.theme.fg(Token::Accent).bold());
         if !note.is_empty() {
             head.push(format!("  {}", one_line(note)), space.theme.fg(Token::Muted));
         }
-        Self { space, rows: vec![clip(head, space.width)] }
+        let panel = Panel::new(space, head);
+        Self { space: panel.inner(), has_border: Panel::has_border(space), panel }
+    }
+
+    /// Returns the space inside the frame.
+    pub fn inner(&self) -> Space<'a> {
+        self.space
     }
 
     pub fn push(&mut self, line: Line) {
-        self.rows.push(line);
+        self.panel.push(line);
+    }
+
+    pub fn extend(&mut self, lines: impl IntoIterator<Item = Line>) {
+        lines.into_iter().for_each(|line| self.push(line));
+    }
+
+    /// Separates what follows from the rows before.
+    pub fn section(&mut self) {
+        self.panel.section();
     }
 
     /// Adds wrapped text.
     pub fn prose(&mut self, text: &str, style: Style) {
-        self.rows.extend(wrapped(text, self.space.width, style));
+        self.extend(wrapped(text, self.space.width, style));
     }
 
     pub fn muted(&mut self, text: &str) {
@@ -34,23 +60,50 @@ impl<'a> Sheet<'a> {
 
     /// Removes the cursor; a later row has it.
     pub fn unfocus(&mut self) {
-        self.rows.iter_mut().for_each(|row| row.cursor = None);
+        self.panel.rows_mut().for_each(|row| row.cursor = None);
     }
 
     /// Returns the rows left for a scrolling list.
     pub fn room(&self) -> usize {
-        (self.space.height / 2).max(5)
+        match self.space.height {
+            low if low < LOW => low.saturating_sub(7).max(3),
+            height => (height / 2).max(5),
+        }
+    }
+
+    /// Draws the choices of a question, with their descriptions beside them.
+    pub fn choices<'c>(&mut self, selected: usize, choices: impl IntoIterator<Item = (&'c str, &'c str)>) {
+        let choices: Vec<_> = choices.into_iter().collect();
+        let widest = choices.iter().map(|(what, _)| display_width::width(what)).max().unwrap_or_default();
+        for (at, (what, about)) in choices.into_iter().enumerate() {
+            let style = self.space.theme.fg(if at == selected { Token::Accent } else { Token::Text });
+            let mut line = Line::styled(mark(at == selected), style);
+            let room = self.space.width.saturating_sub(2);
+            if about.is_empty() || widest + 2 + display_width::width(about) > room {
+                line.push(display_width::ellipsize(what, room).into_owned(), style);
+            } else {
+                line.push(display_width::pad(what, widest).into_owned(), style);
+                line.push(format!("  {about}"), self.space.theme.fg(Token::Muted));
+            }
+            self.push(line);
+        }
     }
 
     /// Draws an item of a list: its name on the left, facts on the right if both fit.
     pub fn item(space: &Space<'_>, selected: bool, what: &str, facts: &str) -> Line {
+        Self::marked_item(space, selected, what, "", facts)
+    }
+
+    /// The same, with `marks` after the name, which stay if the name is shortened.
+    pub fn marked_item(space: &Space<'_>, selected: bool, what: &str, marks: &str, facts: &str) -> Line {
         let theme = space.theme;
         let style = if selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };
         let mark = mark(selected);
         let facts = if display_width::width(facts) + 2 > space.width / 2 { "" } else { facts };
         let aside = if facts.is_empty() { 0 } else { display_width::width(facts) + 2 };
         let room = space.width.saturating_sub(2 + aside);
-        let what = display_width::ellipsize(what, room).into_owned();
+        let named = display_width::ellipsize(what, room.saturating_sub(display_width::width(marks)));
+        let what = display_width::ellipsize(&format!("{named}{marks}"), room).into_owned();
         let mut line = Line::styled(mark, style);
         if !facts.is_empty() {
             line.push(display_width::pad(&what, room).into_owned(), style);
@@ -62,29 +115,32 @@ impl<'a> Sheet<'a> {
     }
 
     /// Adds one row of keys with descriptions, the important ones first; those that do not fit are left out.
-    pub fn finish(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
-        self.keys(keys);
-        self.rows
+    pub fn finish(self, keys: &[(&str, &str)]) -> Vec<Line> {
+        let (row, _) = self.keys(keys);
+        self.panel.finish(vec![row])
     }
 
     /// Adds all keys with descriptions on as many rows as needed.
-    pub fn finish_with_all(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
-        let mut left = keys;
+    pub fn finish_with_all(self, keys: &[(&str, &str)]) -> Vec<Line> {
+        let (mut rows, mut left) = (Vec::new(), keys);
         while !left.is_empty() {
-            let fit = self.keys(left).max(1);
-            left = &left[fit..];
+            let (row, fit) = self.keys(left);
+            rows.push(row);
+            left = &left[fit.max(1)..];
         }
-        self.rows
+        self.panel.finish(rows)
     }
 
-    /// Adds a row of keys. Returns how many fit.
-    fn keys(&mut self, keys: &[(&str, &str)]) -> usize {
+    /// Returns a row of keys, and how many fit.
+    fn keys(&self, keys: &[(&str, &str)]) -> (Line, usize) {
         let theme = self.space.theme;
+        // The border takes two columns more.
+        let room = self.space.width.saturating_sub(if self.has_border { 2 } else { 0 });
         let (mut line, mut held) = (Line::new(), 0);
         for (key, meaning) in keys {
             let gap = if line.spans.is_empty() { "" } else { " · " };
             let next = format!("{gap}{key} {meaning}");
-            if line.width() + display_width::width(&next) > self.space.width {
+            if line.width() + display_width::width(&next) > room {
                 break;
             }
             line.push(gap, theme.fg(Token::Dim));
@@ -92,13 +148,12 @@ impl<'a> Sheet<'a> {
             line.push(format!(" {meaning}"), theme.fg(Token::Dim));
             held += 1;
         }
-        self.rows.push(line);
-        held
+        (line, held)
     }
 }
 
 /// The marker before an item.
-pub(super) const fn mark(selected: bool) -> &'static str {
+pub(crate) const fn mark(selected: bool) -> &'static str {
     if selected { "❯ " } else { "  " }
 }
 
@@ -114,7 +169,7 @@ pub(super) fn start_of(text: &str) -> String {
 }
 
 /// Wraps text; returns no rows for empty text.
-pub(super) fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line> {
+pub(crate) fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line> {
     match text {
         "" => Vec::new(),
         text => wrap_text(&sanitize::reveal_invisible(text), width, style),

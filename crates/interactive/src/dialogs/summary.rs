@@ -24,9 +24,9 @@ impl SummaryDialog {
 
 impl Dialog for SummaryDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut sheet = Sheet::new(space, "Summary", "what the model sees instead of the removed messages");
+        let mut sheet = Sheet::wide(space, "Summary", "what the model sees instead of the removed messages");
         self.editor.set_max_rows(sheet.room());
-        self.editor.draw(space).into_iter().for_each(|row| sheet.push(row));
+        sheet.extend(self.editor.draw(&sheet.inner()));
         sheet.finish(&[("enter", "keep"), ("shift+enter", "new line"), ("ctrl+g", "open in $EDITOR"), ("esc", "close")])
     }
 

@@ -46,6 +46,7 @@ impl ThemeDialog {
 impl Dialog for ThemeDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "Theme", "");
+        let space = &sheet.inner();
         let row = |at: usize, selected| {
             let mark = if self.names[at] == self.before { " ✓" } else { "" };
             Sheet::item(space, selected, &format!("{}{mark}", one_line(&self.names[at])), "")
@@ -85,14 +86,17 @@ mod tests {
     #[test]
     fn themes_to_choose_from() {
         insta::assert_snapshot!(both(&mut themes()), @"
-        Theme
-        > type to filter
-          dark
-        ❯ light ✓
-          high-contrast
-        enter keep · esc cancel
+        ╭─ Theme ──────────────────────────────────────────────────╮
+        │ > type to filter                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │   dark                                                   │
+        │ ❯ light ✓                                                │
+        │   high-contrast                                          │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter keep · esc cancel                                  │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Theme
+        ── Theme ─────────────────────
         > type to filter
           dark
         ❯ light ✓

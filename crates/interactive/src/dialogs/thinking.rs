@@ -38,11 +38,10 @@ fn about(level: ThinkingLevel) -> &'static str {
 impl Dialog for ThinkingDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "Thinking", "");
-        for (at, level) in self.levels.iter().enumerate() {
-            let mark = if *level == self.current { " ✓" } else { "" };
-            let what = format!("{level}{mark}");
-            sheet.push(Sheet::item(space, at == self.pointer.selected(), &what, about(*level)));
-        }
+        let named = |level: &ThinkingLevel| format!("{level}{}", if *level == self.current { " ✓" } else { "" });
+        let names: Vec<String> = self.levels.iter().map(named).collect();
+        let levels = names.iter().zip(&self.levels).map(|(name, level)| (name.as_str(), about(*level)));
+        sheet.choices(self.pointer.selected(), levels);
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
     }
 
@@ -67,20 +66,22 @@ mod tests {
     #[test]
     fn the_levels_of_the_model_are_offered() {
         insta::assert_snapshot!(both(&mut ThinkingDialog::new(&model("a/one", true), ThinkingLevel::Low)), @"
-        Thinking
-          off                                            no thinking
-          minimal                                         very brief
-        ❯ low ✓                                                short
-          medium                                            balanced
-          high                                              thorough
-        enter choose · esc close
+        ╭─ Thinking ───────────────────────────────────────────────╮
+        │   off      no thinking                                   │
+        │   minimal  very brief                                    │
+        │ ❯ low ✓    short                                         │
+        │   medium   balanced                                      │
+        │   high     thorough                                      │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc close                                 │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Thinking
-          off              no thinking
-          minimal           very brief
-        ❯ low ✓                  short
-          medium              balanced
-          high                thorough
+        ── Thinking ──────────────────
+          off      no thinking
+          minimal  very brief
+        ❯ low ✓    short
+          medium   balanced
+          high     thorough
         enter choose · esc close
         ");
     }

@@ -253,7 +253,9 @@ impl Dialog for TreeDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let note = format!("{} of {} · {}", self.shown.len(), self.nodes().len(), Self::FILTER_NAMES[self.filter]);
         let mut sheet = Sheet::new(space, "Session tree", &note);
+        let space = &sheet.inner();
         sheet.push(self.search.draw("> ", "type to search", space));
+        sheet.section();
         if self.shown.is_empty() {
             sheet.muted(if self.nodes().is_empty() { "  Nothing here." } else { "  No matches." });
         }
@@ -262,6 +264,7 @@ impl Dialog for TreeDialog {
         }
         if let Some(field) = &mut self.labelling {
             sheet.unfocus();
+            sheet.section();
             sheet.push(field.draw("Label: ", "none", space));
             return sheet.finish(&[("enter", "keep"), ("esc", "back")]);
         }

@@ -6,7 +6,7 @@
 mod file;
 mod table;
 
-use omp_tui::Key;
+use omp_tui::{Input, Key};
 pub use table::Area;
 
 use self::table::ROWS;
@@ -77,6 +77,11 @@ impl Keymap {
     /// Whether this key is bound to this action, in any context.
     pub fn is(&self, name: &str, key: &Key) -> bool {
         row_named(name).is_some_and(|row| self.keys[row].contains(&key.canonical()))
+    }
+
+    /// Whether the input changes the approval mode.
+    pub fn is_cycle(&self, input: &Input) -> bool {
+        matches!(input, Input::Key(key) if self.is("app.approval.cycle", key))
     }
 
     /// The first key is the one to show.

@@ -20,6 +20,7 @@ use omp_session::{RanBy, SlashCommands};
 use omp_stdx::display_width;
 use omp_tui::{
     Completion, Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Style, Token, VimMode, VimReply,
+    horizontal_rule,
 };
 use omp_types::ImageContent;
 use tokio::sync::mpsc;
@@ -42,6 +43,8 @@ const MOST_ARRIVALS: usize = 8;
 const MODE_COLUMNS: usize = 9;
 /// A narrower terminal does not show the mode.
 const LEAST_WITH_MODE: usize = 40;
+/// The minimum height of a window for rules around the editor.
+const LEAST_WITH_RULES: usize = 12;
 
 /// The dependencies of the prompt.
 #[derive(Clone)]
@@ -209,8 +212,25 @@ impl Prompt {
         step
     }
 
-    /// With modal editing, the mode stands at the right of the first row.
+    /// Draws the editor between two rules, unless rows are scarce. In a shell or Python line they have the color of its sign.
     pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut rows = self.draw_editor(space);
+        if space.height >= LEAST_WITH_RULES {
+            let color = match self.mode {
+                WritingMode::Message => Token::Border,
+                WritingMode::Shell => Token::BashMode,
+                WritingMode::Python => Token::PythonMode,
+            };
+            let rule = horizontal_rule(space, color);
+            // Completions stand below the rule.
+            rows.insert(self.editor.shown_rows().min(rows.len()), rule.clone());
+            rows.insert(0, rule);
+        }
+        rows
+    }
+
+    /// With modal editing, the mode stands at the right of the first row.
+    fn draw_editor(&mut self, space: &Space<'_>) -> Vec<Line> {
         let word = self.editor.vim_word().filter(|_| space.width >= LEAST_WITH_MODE);
         let Some(word) = word else { return self.editor.draw(space) };
         let mut rows = self.editor.draw(&space.narrower(MODE_COLUMNS));

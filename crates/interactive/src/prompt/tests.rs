@@ -117,7 +117,7 @@ impl Desk {
 
     fn screen(&mut self) -> String {
         let theme = Theme::colorless();
-        let space = Space { width: 50, height: 24, theme: &theme, focused: true };
+        let space = Space { width: 50, height: 10, theme: &theme, focused: true };
         let rows = self.prompt.draw(&space);
         rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
     }
@@ -156,7 +156,7 @@ async fn a_line_goes_on_after_a_backslash_or_with_shift() {
 async fn commands_are_completed_and_never_run_by_completing() {
     let mut desk = Desk::new();
     desk.press("'/mo'");
-    insta::assert_snapshot!(desk.screen(), @r"
+    insta::assert_snapshot!(desk.screen(), @"
     > /mo
     ❯ /model  does model
       /move   does move
@@ -183,7 +183,7 @@ async fn files_are_offered_as_they_are_found() {
     desk.prompt.wait().await;
     // The first lookup was for fewer letters; its result is not shown.
     desk.prompt.wait().await;
-    insta::assert_snapshot!(desk.screen(), @r"
+    insta::assert_snapshot!(desk.screen(), @"
     > see @src
     ❯ src/
       src/main.rs
@@ -269,4 +269,19 @@ async fn keys_of_the_application_pass_through() {
     assert!(matches!(desk.press("ctrl+g"), PromptStep::Act(Action::ExternalEditor)));
     assert!(matches!(desk.press("ctrl+c"), PromptStep::Act(Action::Clear)));
     assert_eq!((desk.prompt.line().as_str(), desk.prompt.clear(), desk.prompt.clear()), ("b", true, false));
+}
+
+#[tokio::test]
+async fn the_editor_at_three_sizes_and_in_both_themes() {
+    for (name, script) in [("message", "'fix it'"), ("commands", "'/mo'"), ("shell", "'!ls'"), ("python", "'$1 + 1'")] {
+        let mut desk = Desk::new();
+        desk.press(script);
+        insta::assert_snapshot!(name, crate::looks::looks(|space| desk.prompt.draw(space)));
+    }
+    let mut desk = Desk::new();
+    let theme = Theme::colorless();
+    desk.press("'a message that is longer than a row of a small window'");
+    let rows = desk.prompt.draw(&Space { width: 40, height: 10, theme: &theme, focused: true });
+    let rows: Vec<_> = rows.iter().map(Line::text).collect();
+    assert_eq!(rows.len(), 2, "no rules in a small window: {rows:?}");
 }

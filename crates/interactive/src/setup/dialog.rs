@@ -1,9 +1,9 @@
 //! Draws a setup page and maps keys to choices.
 
-use omp_stdx::display_width;
-use omp_tui::{Input, Key, KeyCode, Line, Space, Style, Token, text};
+use omp_tui::{Input, Key, KeyCode, Line, Space, Token};
 
 use super::{Next, Setup};
+use crate::dialogs::Sheet;
 
 /// Caps the visible choices.
 const MOST_ROWS: usize = 12;
@@ -24,60 +24,40 @@ impl SetupDialog {
 
     pub fn draw(&self, space: &Space<'_>) -> Vec<Line> {
         let page = self.setup.page();
-        let (theme, width) = (space.theme, space.width.max(10));
-        let mut rows = vec![Line::styled(page.title.clone(), theme.fg(Token::Accent).bold()), Line::new()];
+        let mut sheet = Sheet::new(space, &page.title, "");
+        let theme = space.theme;
         for line in &page.text {
-            rows.extend(text::wrap_text(line, width, theme.fg(Token::Text)));
+            match line.is_empty() {
+                true => sheet.push(Line::new()),
+                false => sheet.prose(line, theme.fg(Token::Text)),
+            }
         }
-        if !page.text.is_empty() {
-            rows.push(Line::new());
-        }
+        sheet.section();
         if page.asks_key {
             let dots = "•".repeat(self.typed.chars().count().min(MOST_DOTS));
             let mut row = Line::styled("> ", theme.fg(Token::Accent)).with(dots, theme.fg(Token::Text));
             row.cursor = Some(row.width());
-            rows.push(row);
-        } else {
-            rows.extend(self.choice_rows(&page.choices, space));
-        }
-        rows.push(Line::new());
-        rows.push(Line::styled(self.hint(page.asks_key), theme.fg(Token::Dim)));
-        rows.into_iter().map(|row| text::clip(row, width)).collect()
-    }
-
-    fn choice_rows(&self, choices: &[(String, String)], space: &Space<'_>) -> Vec<Line> {
-        let theme = space.theme;
-        let shown = self.fitting(choices);
-        let first = (self.selected + 1).saturating_sub(MOST_ROWS);
-        let widest = shown.iter().map(|at| display_width::width(&choices[*at].0)).max().unwrap_or_default();
-        let mut rows: Vec<Line> = shown
-            .iter()
-            .enumerate()
-            .skip(first)
-            .take(MOST_ROWS)
-            .map(|(row, at)| {
-                let (label, detail) = &choices[*at];
-                let (sign, style) = match row == self.selected {
-                    true => ("❯ ", theme.fg(Token::Accent)),
-                    false => ("  ", theme.fg(Token::Text)),
-                };
-                let label = display_width::pad(label, widest).into_owned();
-                Line::styled(sign, style).with(label, style).with(format!("  {detail}"), theme.fg(Token::Muted))
-            })
-            .collect();
-        if shown.len() > MOST_ROWS {
-            rows.push(Line::styled(format!("  {} of {}", self.selected + 1, shown.len()), theme.fg(Token::Dim)));
+            sheet.push(row);
+            return sheet.finish(&[("enter", "save"), ("esc", "back")]);
         }
         if !self.typed.is_empty() {
-            rows.push(Line::styled(format!("  filter: \"{}\"", self.typed), Style::PLAIN.fg(theme.color(Token::Dim))));
+            sheet.push(Line::styled("> ", theme.fg(Token::Accent)).with(self.typed.clone(), theme.fg(Token::Text)));
+            sheet.section();
         }
-        rows
+        self.draw_choices(&mut sheet, &page.choices);
+        sheet.finish(&[("enter", "select"), ("esc", "back"), ("type", "to filter")])
     }
 
-    fn hint(&self, asks_key: bool) -> &'static str {
-        match asks_key {
-            true => "enter save · esc back",
-            false => "enter select · esc back · type to filter",
+    fn draw_choices(&self, sheet: &mut Sheet<'_>, choices: &[(String, String)]) {
+        let shown = self.fitting(choices);
+        let rows = MOST_ROWS.min(sheet.room());
+        let first = (self.selected + 1).saturating_sub(rows);
+        let visible = shown.iter().skip(first).take(rows).map(|at| (choices[*at].0.as_str(), choices[*at].1.as_str()));
+        sheet.choices(self.selected - first, visible);
+        if shown.is_empty() {
+            sheet.muted("  No matches.");
+        } else if shown.len() > rows {
+            sheet.muted(&format!("  {} of {}", self.selected + 1, shown.len()));
         }
     }
 

@@ -67,19 +67,17 @@ mod tests {
     #[test]
     fn the_pages() {
         insta::assert_snapshot!(both(&mut dialog(None)), @"
-        Which provider is the key for?
-
-        ❯ anthropic  ANTHROPIC_API_KEY
-          openai     OPENAI_API_KEY
-
-        enter select · esc back · type to filter
+        ╭─ Which provider is the key for? ─────────────────────────╮
+        │ ❯ anthropic  ANTHROPIC_API_KEY                           │
+        │   openai     OPENAI_API_KEY                              │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter select · esc back · type to filter                 │
+        ╰──────────────────────────────────────────────────────────╯
         ------------------------------
-        Which provider is the key for?
-
+        ── Which provider is the k… ──
         ❯ anthropic  ANTHROPIC_API_KEY
           openai     OPENAI_API_KEY
-
-        enter select · esc back · typ…
+        enter select · esc back
         ");
         let asked = both(&mut dialog(Some("openai")));
         for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter save · esc back"] {

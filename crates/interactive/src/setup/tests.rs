@@ -7,6 +7,7 @@ use omp_tui::{Input, Key, KeyCode, Space, Theme};
 
 use super::dialog::SetupDialog;
 use super::*;
+use crate::looks::looks;
 
 #[derive(Default)]
 struct Machine {
@@ -78,53 +79,54 @@ async fn a_key_is_given_and_kept() {
     let host = Machine { found: nothing(), ..Machine::default() };
     let mut dialog = SetupDialog::new(Setup::new(nothing()));
     insta::assert_snapshot!(screen(&dialog), @"
-    Welcome to omp
-
-    No API key or local model server found.
-
-    ❯ Enter a key     for Anthropic, OpenAI, Google and others
-      Choose a theme
-      See the demo    watch omp work, no model or key needed
-      Look again      after starting ollama, LM Studio or llama…
-      Leave           run `omp setup` to come back
-
-    enter select · esc back · type to filter
+    ╭─ Welcome to omp ─────────────────────────────────────────╮
+    │ No API key or local model server found.                  │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ Enter a key                                            │
+    │   Choose a theme                                         │
+    │   See the demo    watch omp work, no model or key needed │
+    │   Look again                                             │
+    │   Leave           run `omp setup` to come back           │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter select · esc back · type to filter                 │
+    ╰──────────────────────────────────────────────────────────╯
     ");
     press(&mut dialog, &host, &["enter", "o", "p"]).await;
-    insta::assert_snapshot!(screen(&dialog), @r#"
-    Which provider is the key for?
-
-    ❯ openai     OPENAI_API_KEY
-      anthropic  ANTHROPIC_API_KEY
-      filter: "op"
-
-    enter select · esc back · type to filter
-    "#);
+    insta::assert_snapshot!(screen(&dialog), @"
+    ╭─ Which provider is the key for? ─────────────────────────╮
+    │ > op                                                     │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ openai     OPENAI_API_KEY                              │
+    │   anthropic  ANTHROPIC_API_KEY                           │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter select · esc back · type to filter                 │
+    ╰──────────────────────────────────────────────────────────╯
+    ");
     press(&mut dialog, &host, &["enter", "s", "k", "-", "1"]).await;
     insta::assert_snapshot!(screen(&dialog), @"
-    Paste the key for openai
-
-    It will be saved as OPENAI_API_KEY in ~/.omp/agent/.env,
-    readable only by you.
-
-    > ••••
-
-    enter save · esc back
+    ╭─ Paste the key for openai ───────────────────────────────╮
+    │ It will be saved as OPENAI_API_KEY in ~/.omp/agent/.env, │
+    │ readable only by you.                                    │
+    ├──────────────────────────────────────────────────────────┤
+    │ > ••••                                                   │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter save · esc back                                    │
+    ╰──────────────────────────────────────────────────────────╯
     ");
     press(&mut dialog, &host, &["enter"]).await;
     insta::assert_snapshot!(screen(&dialog), @"
-    Welcome to omp
-
-    Found a key for openai in OPENAI_API_KEY.
-    Saved the key for openai.
-
-    ❯ Start           with what was found
-      Enter a key     for Anthropic, OpenAI, Google and others
-      Choose a theme
-      See the demo    watch omp work, no model or key needed
-      Look again      after starting ollama, LM Studio or llama…
-
-    enter select · esc back · type to filter
+    ╭─ Welcome to omp ─────────────────────────────────────────╮
+    │ Found a key for openai in OPENAI_API_KEY.                │
+    │ Saved the key for openai.                                │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ Start           with what was found                    │
+    │   Enter a key                                            │
+    │   Choose a theme                                         │
+    │   See the demo    watch omp work, no model or key needed │
+    │   Look again                                             │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter select · esc back · type to filter                 │
+    ╰──────────────────────────────────────────────────────────╯
     ");
     assert_eq!(*host.kept.borrow(), ["openai=sk-1"]);
     assert_eq!(press(&mut dialog, &host, &["enter"]).await, Some(SetupEnd::Ready));
@@ -270,4 +272,13 @@ fn mpsc_of(typed: &[&str]) -> (tokio::sync::mpsc::Sender<String>, tokio::sync::m
     let (sender, receiver) = tokio::sync::mpsc::channel(typed.len().max(1));
     typed.iter().for_each(|line| sender.try_send((*line).to_owned()).unwrap());
     (sender, receiver)
+}
+
+#[test]
+fn the_pages_at_three_sizes_and_in_both_themes() {
+    let key = Place::Key(nothing().providers[0].clone());
+    for (name, place) in [("start", Place::Start), ("providers", Place::Providers), ("key", key)] {
+        let dialog = SetupDialog::new(Setup { found: something(), place, note: None });
+        insta::assert_snapshot!(name, looks(|space| dialog.draw(space)));
+    }
 }

@@ -31,6 +31,8 @@ pub struct CallBlock {
     pictures: Vec<Hung>,
     state: State,
     expanded: bool,
+    /// A dialog asks about the call, and shows what it would do.
+    asked: bool,
     version: u64,
 }
 
@@ -55,6 +57,7 @@ impl CallBlock {
             pictures: Vec::new(),
             state: State::Arriving,
             expanded: false,
+            asked: false,
             version: 0,
         }
     }
@@ -157,8 +160,17 @@ impl CallBlock {
         self.version += 1;
     }
 
+    pub fn set_asked(&mut self, asked: bool) {
+        if std::mem::replace(&mut self.asked, asked) != asked {
+            self.version += 1;
+        }
+    }
+
     /// Draws the rows below the title.
     pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
+        if self.asked {
+            return Vec::new();
+        }
         let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {

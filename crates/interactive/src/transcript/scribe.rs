@@ -95,6 +95,13 @@ impl Scribe {
         }
     }
 
+    /// Shows that a call waits for its approval. The dialog shows what it would do, so its card does not.
+    pub fn show_asked(&self, call_id: Option<&str>) {
+        for (id, call) in &self.calls {
+            call.borrow_mut().set_asked(call_id == Some(id));
+        }
+    }
+
     /// Called before a frame: updates calls whose arguments have arrived.
     pub fn look(&mut self) {
         self.arriving.values().for_each(|call| call.borrow_mut().look(&self.session));

@@ -4,6 +4,7 @@ use omp_tui::{Input, Key, KeyCode, Space, Theme};
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::looks::looks;
 
 fn question(items: usize) -> TrustQuestion {
     let item = |n: usize| vec![format!("hook h{n}  (.claude/settings.json)"), format!("    \u{1b}[2Jrun-{n} --now")];
@@ -89,4 +90,11 @@ async fn in_lines_only_the_word_trusts() {
         assert_eq!(answer.unwrap(), expect, "{typed:?}");
         assert!(String::from_utf8(out).unwrap().contains("run-0 --now"));
     }
+}
+
+#[test]
+fn the_question_at_three_sizes_and_in_both_themes() {
+    let question = question(8);
+    let mut dialog = TrustDialog::new(&question);
+    insta::assert_snapshot!(looks(|space| dialog.draw(space)));
 }

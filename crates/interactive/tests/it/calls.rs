@@ -19,7 +19,6 @@ async fn an_edit_shows_its_diff_while_it_is_still_written() {
         gate.pass(1);
         stage.until("und").await;
         insta::assert_snapshot!(stage.still().split_once("› go\n").unwrap().1, @"
-
         ● edit a.txt
           1   one
           2 - two
@@ -28,8 +27,10 @@ async fn an_edit_shows_its_diff_while_it_is_still_written() {
           4   three
 
         * Working… · 0s · escape to interrupt
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
         gate.open();

@@ -46,15 +46,20 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model high · 0%/200k · main · auto
-        Model  2 of 2 · all providers
-                                             context  $/M in $/M out
-        > type to filter
-        ❯ mock/mock-model ✓                     200k    free    free
-          mock/plain-model                      200k    free    free
-        for default · thinking high
-        enter choose · tab role · ←→ thinking · ctrl+f favourite
-        ctrl+g by model · ctrl+←→ provider · esc close
+        mock/mock-model · high · 0%/200k · main · auto
+        ╭─ Model  2 of 2 · all providers ──────────────────────────╮
+        │ > type to filter                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │                                  context  $/M in $/M out │
+        │ ❯ mock/mock-model ✓                 200k       ?       ? │
+        │   mock/plain-model                  200k       ?       ? │
+        ├──────────────────────────────────────────────────────────┤
+        │ for default · thinking high                              │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · tab role · ←→ thinking                    │
+        │ ctrl+f favourite · ctrl+g by model · ctrl+←→ provider    │
+        │ esc close                                                │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         // Another role is stored, and the current model stays.
         stage.press("tab left").await;
@@ -100,25 +105,26 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.say("/settings").await;
         stage.until("Settings").await;
         stage.type_text("hideThinking").await;
-        stage.until("> hideThinking\n❯ Hide thinking").await;
+        stage.until("❯ Hide thinking").await;
         insta::assert_snapshot!(stage.text(), @"
-        omp 0 · /project
-        / for commands · @ for files · ! for the shell · /hotkeys f…
-
         › go
 
         thought of it
 
         Said.
 
-        mock/mock-model high · 0%/200k · main · auto
-        Settings  1 of 17
-        [Approval] Messages Look Files
-        > hideThinking
-        ❯ Hide thinking                               false
-          Do not show the model's thinking.
-          hideThinkingBlock
-        enter change · tab group · del default · esc close
+        mock/mock-model · high · 0%/200k · main · auto
+        ╭─ Settings  1 of 17 ──────────────────────────────────────╮
+        │ [Approval] Messages Look Files                           │
+        │ > hideThinking                                           │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ Hide thinking          false                           │
+        ├──────────────────────────────────────────────────────────┤
+        │   Do not show the model's thinking.                      │
+        │   hideThinkingBlock                                      │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter change · tab group · del default · esc close       │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("enter").await;
         stage.until("true").await;
@@ -215,17 +221,20 @@ async fn the_keys_are_shown_as_they_are_bound() {
         stage.say("/hotkeys").await;
         stage.until("Keys").await;
         stage.type_text("search").await;
-        stage.until("> search\nApplication").await;
+        stage.until("│ > search ").await;
         insta::assert_snapshot!(stage.text(), @"
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model high · 0%/200k · main · auto
-        Keys
-        > search
-        Application
-          f5                      search earlier messages
-        esc close
+        mock/mock-model · high · 0%/200k · main · auto
+        ╭─ Keys ───────────────────────────────────────────────────╮
+        │ > search                                                 │
+        ├──────────────────────────────────────────────────────────┤
+        │ Application                                              │
+        │   f5                      search earlier messages        │
+        ├──────────────────────────────────────────────────────────┤
+        │ esc close                                                │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("escape").await;
         stage.until_gone("f5").await;

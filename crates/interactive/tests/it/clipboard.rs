@@ -43,13 +43,15 @@ async fn each_piece_of_the_conversation_can_be_copied() {
         stage.say("/copy").await;
         stage.until("Copy").await;
         insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
-        Copy
-        ❯ last answer: Do this:  ```sh ls ```  or  ```sh …  11 lines
-          all code: ls  pwd                                  3 lines
-          code 1 (sh): ls                                     1 line
-          code 2 (sh): pwd                                    1 line
-          last command: echo ran                              1 line
-        enter copy · esc close
+        ╭─ Copy ───────────────────────────────────────────────────╮
+        │ ❯ last answer: Do this:  ```sh ls ```  or  ``…  11 lines │
+        │   all code: ls  pwd                              3 lines │
+        │   code 1 (sh): ls                                 1 line │
+        │   code 2 (sh): pwd                                1 line │
+        │   last command: echo ran                          1 line │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter copy · esc close                                   │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("down enter").await;
         stage.until("copied").await;

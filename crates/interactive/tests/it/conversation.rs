@@ -18,8 +18,10 @@ async fn it_starts_with_a_prompt() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         assert_eq!(stage.titles().last().unwrap(), "omp: project");
         stage.press("ctrl+c").await;
@@ -134,8 +136,10 @@ async fn a_message_and_its_answer() {
         • one
         • two
 
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         stage.press("ctrl+d").await;
         assert_eq!(stage.left().await, Leave::Wanted);
@@ -190,8 +194,10 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
 
         Done.
 
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         stage.press("ctrl+o").await;
         stage.until_gone("ctrl+o").await;
@@ -226,8 +232,10 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
 
           after: and then this  (alt+up to edit)
         * Working… · 0s · escape to interrupt
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;

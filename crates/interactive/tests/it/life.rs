@@ -21,7 +21,7 @@ async fn the_terminal_knows_how_far_below_the_cursor_the_picture_goes() {
         stage.type_text("!").await;
         stage.until("one!").await;
         let (cursor, last, below) = stage.below_cursor();
-        assert_eq!((last - cursor, below), (below, 2), "{}", stage.text());
+        assert_eq!((last - cursor, below), (below, 3), "{}", stage.text());
     })
     .await;
 }

@@ -80,8 +80,10 @@ async fn a_picture_that_is_read_is_made_of_characters_and_goes_at_the_end() {
 
         A red one.
 
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         let written = stage.written();
         assert_eq!((written.matches(SENT).count(), written.matches("a=p,U=1,").count()), (1, 1));
@@ -136,8 +138,10 @@ async fn where_there_is_no_way_a_line_stands_for_it() {
 
         A red one.
 
-        mock/mock-model high · 0%/200k · main · auto
+        mock/mock-model · high · 0%/200k · main · auto
+        ────────────────────────────────────────────────────────────
         >
+        ────────────────────────────────────────────────────────────
         ");
         assert!(!stage.written().contains("\x1b_G"));
     })

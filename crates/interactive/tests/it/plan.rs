@@ -21,13 +21,16 @@ async fn a_plan_is_made_and_carried_out() {
         stage.say("plan it").await;
         stage.until_asked("1. Approve and run").await;
         insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
-        The plan  local://PLAN.md
-          The plan is empty, or not kept in a file.
-          1. Approve and run              the project may be changed
-          2. Approve with edits         change the plan, then run it
-        ❯ 3. Keep planning                       say what is missing
-          4. Leave plan mode                     the plan is not run
-        enter choose · esc close · /plan-review shows it again
+        ╭─ The plan  local://PLAN.md ──────────────────────────────╮
+        │ The plan is empty, or not kept in a file.                │
+        ├──────────────────────────────────────────────────────────┤
+        │   1. Approve and run     the project may be changed      │
+        │   2. Approve with edits  change the plan, then run it    │
+        │ ❯ 3. Keep planning       say what is missing             │
+        │   4. Leave plan mode     the plan is not run             │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc close · /plan-review shows it again   │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("up up").await;
         stage.until("Sends: I approve the plan").await;

@@ -31,13 +31,16 @@ async fn an_address_is_opened_in_the_browser() {
         stage.say("go").await;
         stage.until_asked("1. Open in the browser").await;
         insta::assert_snapshot!(below(stage), @"
-        Open this link?
-        You have to log in.
-        https://example.com/login?client=omp
-        ❯ 1. Open in the browser
-          2. I opened it myself
-          3. Cancel
-        enter choose · esc cancel
+        ╭─ Open this link? ────────────────────────────────────────╮
+        │ You have to log in.                                      │
+        │ https://example.com/login?client=omp                     │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ 1. Open in the browser                                 │
+        │   2. I opened it myself                                  │
+        │   3. Cancel                                              │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc cancel                                │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("enter").await;
         stage.until("Fine.").await;
@@ -90,6 +93,28 @@ async fn an_address_is_opened_from_plain_lines() {
 }
 
 #[tokio::test]
+async fn the_mode_changes_while_a_question_waits() {
+    let command = json!({"command": "touch x"});
+    let turns = [Turn::call("bash", command.clone()), Turn::call("bash", command), Turn::text("Fine.")];
+    let mut options = Options::new(turns);
+    options.mode = ApprovalMode::AskAll;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until_asked("y  Yes").await;
+        assert!(stage.text().contains("● Waiting for your answer\n"), "{}", stage.text());
+        stage.press("shift+tab").await;
+        stage.until("approval: auto\n").await;
+        stage.until("main · auto\n").await;
+        assert!(stage.text().contains("Allow bash?"), "the call still waits: {}", stage.text());
+        stage.press("y").await;
+        // The second call does not ask.
+        stage.until("Fine.").await;
+        stage.until_gone("Waiting for your answer").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_edit_is_approved_by_its_diff() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "zwei"}]});
     let mut options = Options::new([Turn::call("edit", edit), Turn::text("Fine.")]);
@@ -98,22 +123,22 @@ async fn an_edit_is_approved_by_its_diff() {
         stage.say("go").await;
         stage.until_asked("y  Yes").await;
         insta::assert_snapshot!(below(stage), @"
-        Allow edit?
-          edit a.txt
-          1   one
-          2 - two
-          2 + zwei
-          3   three
-          … 0 above, 1 below (pageUp, pageDown)
-        ❯ y  Yes, once
-          s  Yes, for this session
-          a  Yes, always in this project
-          u  Yes, always in every project
-             Rule: write(/project/a.txt)
-          n  No
-          t  No, and say what to do instead
-        enter choose · esc refuse · w wider or narrower rule
-        e edit the rule
+        ╭─ Allow edit? ────────────────────────────────────────────╮
+        │ edit a.txt                                               │
+        │ 1   one                                                  │
+        │ 2 - two                                                  │
+        │ 2 + zwei                                                 │
+        │ 3   three                                                │
+        │ … 0 above, 1 below (pageUp, pageDown)                    │
+        │ ❯ y  Yes, once                                           │
+        │   s  Yes, for this session                               │
+        │   a  Yes, always in this project                         │
+        │   u  Yes, always in every project                        │
+        │      Rule: write(/project/a.txt)     │
+        │   n  No                                                  │
+        │   t  No, and say what to do instead                      │
+        │ enter choose · esc refuse · w wider or narrower rule     │
+        ╰─ e edit the rule · shift+tab mode ───────────────────────╯
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
         stage.press("enter").await;
@@ -214,14 +239,17 @@ async fn the_model_asks_and_gets_what_was_chosen_or_written() {
         stage.say("go").await;
         stage.until_asked("Which colour?").await;
         insta::assert_snapshot!(below(stage), @"
-        Choose one
-        Which colour?
-          1. red
-             about red
-        ❯ 2. blue                                        recommended
-             about blue
-          3. Other (type your own)
-        enter choose · esc skip
+        ╭─ Choose one ─────────────────────────────────────────────╮
+        │ Which colour?                                            │
+        ├──────────────────────────────────────────────────────────┤
+        │   1. red                                                 │
+        │      about red                                           │
+        │ ❯ 2. blue                                    recommended │
+        │      about blue                                          │
+        │   3. Other (type your own)                               │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc skip                                  │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("up enter").await;
         stage.until_asked("Which parts?").await;

@@ -40,13 +40,15 @@ fn below(stage: &Stage) -> String {
 async fn another_session_is_found_and_gone_on_with() {
     three(async |stage| {
         insta::assert_snapshot!(below(stage), @"
-        Sessions  3 of 3 · this folder
-        > type to search
-        ❯ ✓ question-3                                           now
-          question-2                                             now
-          question-1                                             now
-
-        enter open · tab scope · ctrl+r rename · ctrl+d delete
+        ╭─ Sessions  3 of 3 · this folder ─────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ ✓ question-3                                       now │
+        │   question-2                                         now │
+        │   question-1                                         now │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.type_text("question-1").await;
         stage.until("1 of 3").await;

@@ -31,11 +31,14 @@ async fn two_escapes_go_back_to_an_earlier_message() {
         stage.press("escape escape").await;
         stage.until("Go back to").await;
         insta::assert_snapshot!(below(stage), @"
-        Go back to  2 of 2
-        > type to search
-          question 1
-        ❯ question 2
-        enter edit and resend · esc close
+        ╭─ Go back to  2 of 2 ─────────────────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │   question 1                                             │
+        │ ❯ question 2                                             │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter edit and resend · esc close                        │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("enter").await;
         stage.until("> question 2").await;
@@ -68,15 +71,18 @@ async fn the_tree_leads_to_any_branch() {
         stage.press("f2").await;
         stage.until("Session tree").await;
         insta::assert_snapshot!(below(stage), @"
-        Session tree  6 of 6 · default
-        > type to search
-          ▾ • user: question 1
-          ▾ • assistant: answer 1
-            ▾ user: question 2
-              assistant: answer 2
-            ▾ • user: another way
-        ❯     • assistant: answer 3
-        enter go here · shift+l label · ctrl+o filter · alt+←→ fold
+        ╭─ Session tree  6 of 6 · default ─────────────────────────╮
+        │ > type to search                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │   ▾ • user: question 1                                   │
+        │   ▾ • assistant: answer 1                                │
+        │     ▾ user: question 2                                   │
+        │       assistant: answer 2                                │
+        │     ▾ • user: another way                                │
+        │ ❯     • assistant: answer 3                              │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter go here · shift+l label · ctrl+o filter            │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.type_text("answer 2").await;
         stage.until("❯").await;
@@ -116,11 +122,13 @@ async fn who_leaves_a_branch_is_asked_what_is_told_of_it() {
         stage.press("enter").await;
         stage.until(ASKED).await;
         insta::assert_snapshot!(below(stage), @"
-        Summarize this branch?
-        ❯ No summary                               leave it as it is
-          Summarize                           describe what was done
-          Summarize with instructions               say what matters
-        enter choose · esc back
+        ╭─ Summarize this branch? ─────────────────────────────────╮
+        │ ❯ No summary                   leave it as it is         │
+        │   Summarize                    describe what was done    │
+        │   Summarize with instructions  say what matters          │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc back                                  │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         // Returns to the tree, and opens the question again.
         stage.press("escape").await;

@@ -55,12 +55,15 @@ async fn earlier_messages_are_found_by_a_few_letters() {
         stage.press("ctrl+r").await;
         stage.until("History").await;
         stage.type_text("pars").await;
-        stage.until("> pars\n").await;
+        stage.until("│ > pars ").await;
         insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
-        History  1 of 3
-        > pars
-        ❯ fix the parser
-        enter to the editor · esc close
+        ╭─ History  1 of 3 ────────────────────────────────────────╮
+        │ > pars                                                   │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ fix the parser                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter to the editor · esc close                          │
+        ╰──────────────────────────────────────────────────────────╯
         ");
         stage.press("enter").await;
         stage.until("> fix the parser").await;
@@ -143,10 +146,12 @@ async fn files_are_offered_after_an_at_sign() {
         stage.type_text("see @").await;
         stage.until("docs/a page.md").await;
         stage.type_text("src").await;
-        stage.until("> see @src\n❯").await;
+        stage.until("─\n❯").await;
         stage.until_gone("docs/a page.md").await;
         insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
+        ────────────────────────────────────────────────────────────
         > see @src
+        ────────────────────────────────────────────────────────────
         ❯ src/main.rs
           src/walk.rs
         ");
@@ -171,15 +176,17 @@ async fn commands_are_offered_after_a_slash() {
     play(Options::new([Turn::text("Yes.")]), async |stage| {
         stage.until("main").await;
         stage.type_text("/e").await;
-        stage.until("> /e\n❯ /exit").await;
+        stage.until("─\n❯ /exit").await;
         insta::assert_snapshot!(stage.text().split_once("auto\n").unwrap().1, @"
+        ────────────────────────────────────────────────────────────
         > /e
-        ❯ /exit         Exit omp (also /quit)
-          /echo         Says it again
-          /earlier      Goes on with an earlier session
-          /plan-review  Show the plan again
-          /theme        Choose a theme
-          /hotkeys      List the key bindings
+        ────────────────────────────────────────────────────────────
+        ❯ /echo [words]  Says it again
+          /earlier       Goes on with an earlier session
+          /exit          Exit omp
+          /hotkeys       List the key bindings
+          /theme         Choose a theme
+          /plan-review   Show the plan again
         ");
         stage.type_text("c").await;
         stage.press("tab").await;

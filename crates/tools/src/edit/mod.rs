@@ -27,7 +27,9 @@ pub use hashline::HashlineEdit;
 pub use mode::EditMode;
 pub use patch::PatchEdit;
 pub(crate) use preview::outlook_of;
+pub(crate) use render::diff_lines;
 pub use replace::ReplaceEdit;
+pub(crate) use report::diff_of;
 pub use touched::touched;
 
 /// Builds the tool for one edit language.

@@ -1,7 +1,7 @@
 //! Reports edits: a short numbered diff for the model, a unified diff for the screen.
 
 use omp_agent::Output;
-use omp_workspace::{EditKind, FileEdit, PreviewLimits, binary_reason};
+use omp_workspace::{EditKind, FileDiff, FileEdit, PreviewLimits, TextFile, binary_reason};
 
 use super::broken::newly_broken;
 use super::{Details, EditOp, FileResult};
@@ -10,6 +10,8 @@ use crate::files::{Files, header};
 
 /// Limits the stored diff of one file, because a session file keeps it forever.
 const MAX_DIFF_BYTES: usize = 256 * 1024;
+/// Limits the texts that are compared only for the screen.
+const MAX_COMPARED_BYTES: usize = 4 * 1024 * 1024;
 
 pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
     let (texts, mut results): (Vec<String>, Vec<FileResult>) = edits.iter().map(|edit| one_file(files, edit)).unzip();
@@ -56,15 +58,31 @@ fn one_file(files: &Files, edit: &FileEdit) -> (String, FileResult) {
         EditKind::Delete => EditOp::Delete,
         EditKind::Update | EditKind::Move => EditOp::Update,
     };
-    let binary = binary_reason(before.bytes()).is_some();
     let result = FileResult {
         path: from.unwrap_or(path).clone(),
-        diff: if binary { String::new() } else { bounded(diff.unified(path, &before, &after)) },
+        diff: shown_diff(path, &diff, &before, &after),
         first_changed_line: diff.first_changed_line(),
         op,
         moved_to: from.map(|_| path.clone()),
     };
     (text, result)
+}
+
+/// Returns the diff of a file that was written as a whole; empty if nothing in it can be shown.
+pub fn diff_of(edit: &FileEdit) -> String {
+    let size = |file: &Option<TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
+    if size(&edit.before).saturating_add(size(&edit.after)) > MAX_COMPARED_BYTES {
+        return String::new();
+    }
+    let (diff, before, after) = edit.diff();
+    shown_diff(&edit.path.display, &diff, &before, &after)
+}
+
+fn shown_diff(path: &str, diff: &FileDiff, before: &TextFile, after: &TextFile) -> String {
+    match binary_reason(before.bytes()) {
+        Some(_) => String::new(),
+        None => bounded(diff.unified(path, before, after)),
+    }
 }
 
 /// Truncates at a line break and adds a note; a line that starts with a backslash is a remark in a unified diff.

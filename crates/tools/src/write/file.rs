@@ -6,7 +6,7 @@ use omp_workspace::{EditPlan, FileEdit, FileSource, ResolvedPath, TextFile, refu
 
 use super::Details;
 use crate::details::Meta;
-use crate::edit::outlook_of;
+use crate::edit::{diff_of, outlook_of};
 use crate::files::{Files, LastKnown, header};
 use crate::read::split_selector;
 
@@ -26,12 +26,16 @@ pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -
     let created = before.is_none();
     let plan =
         EditPlan { path: path.absolute.clone(), expected: before, content: content.as_bytes().to_vec(), executable };
+    let old = plan.expected.clone();
     files.commit(plan)?;
-    let tag = files.record(&path.absolute, &TextFile::parse(content.as_bytes()));
+    let after = TextFile::parse(content.as_bytes());
+    let tag = files.record(&path.absolute, &after);
     let text =
         format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);
     let meta = Meta::path(&path.absolute);
-    Ok(Output::text(text, Details { made_executable, created, resolved_path: None, meta }))
+    let diff = old.map(|old| diff_of(&FileEdit::new(path, Some(TextFile::parse(old)), Some(after))));
+    let diff = diff.unwrap_or_default();
+    Ok(Output::text(text, Details { made_executable, created, diff, resolved_path: None, meta }))
 }
 
 /// Previews the change of an existing text file.

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
 use omp_types::Content;
-use omp_view::{Block, CallKind, Status, View};
+use omp_view::{Block, CallKind, Diff, DiffKind, Status, View};
 use omp_workspace::hashline::strip_prefixes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blocking::blocking;
 use crate::details::{Meta, typed_file};
+use crate::edit::diff_lines;
 use crate::files::{Files, write_approval};
 use crate::urls::Router;
 
@@ -45,6 +46,9 @@ pub struct Details {
     pub made_executable: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// Unified diff to the file that was replaced.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
     /// The archive, database or file that was changed, if the path names a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_path: Option<String>,
@@ -122,25 +126,27 @@ impl Tool for Write {
         }
     }
 
+    /// Shows what changed in a file that was replaced, else the content.
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
         let title = title(&params.path);
-        let view = match outcome {
-            Outcome::Running => View::new(title, Status::Running),
-            Outcome::Failed | Outcome::Done { is_error: true, .. } => View::new(title, Status::Failed),
-            Outcome::Done { details, .. } => {
-                let view = View::new(title, Status::Done);
-                match details.resolved_path {
-                    Some(_) => view,
-                    None if details.made_executable => view.note(kind_of_write(details)).note("executable"),
-                    None => view.note(kind_of_write(details)),
-                }
+        let (mut view, source) = match outcome {
+            Outcome::Running => (View::new(title, Status::Running), None),
+            Outcome::Failed | Outcome::Done { is_error: true, .. } => (View::new(title, Status::Failed), None),
+            Outcome::Done { details, .. } => (View::new(title, Status::Done), details.meta.file()),
+        };
+        view.whole_file = Some(params.path.clone());
+        let changed = match outcome {
+            Outcome::Done { details, is_error: false } => {
+                view.notes = notes(details);
+                diff_lines(&details.diff)
             }
+            Outcome::Done { .. } | Outcome::Running | Outcome::Failed => Vec::new(),
         };
-        let source = match outcome {
-            Outcome::Done { details, .. } => details.meta.file(),
-            Outcome::Running | Outcome::Failed => None,
-        };
-        let view = View { whole_file: Some(params.path.clone()), ..view };
+        if !changed.is_empty() {
+            let diff = Diff::new(changed).of(&params.path);
+            let source = source.map(|file| file.at(diff.first_change()));
+            return view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Diff(diff));
+        }
         let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
         view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Code {
             language,
@@ -154,8 +160,16 @@ fn title(path: &str) -> String {
     format!("write {path}")
 }
 
-fn kind_of_write(details: &Details) -> &'static str {
-    if details.created { "new" } else { "replaced" }
+fn notes(details: &Details) -> Vec<String> {
+    if details.resolved_path.is_some() {
+        return Vec::new();
+    }
+    let kind = if details.created { "new" } else { "replaced" };
+    let lines = diff_lines(&details.diff);
+    let count = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
+    let changed = (!lines.is_empty()).then(|| format!("+{} -{}", count(DiffKind::Added), count(DiffKind::Removed)));
+    let executable = details.made_executable.then(|| "executable".to_owned());
+    [Some(kind.to_owned()), changed, executable].into_iter().flatten().collect()
 }
 
 fn write(files: &Files, params: &Params, block_generated: bool) -> Result<Output<Details>, ToolError> {

@@ -119,6 +119,17 @@ fn views() {
         (view.title.as_str(), &view.notes[..], view.status),
         ("write a.rs", &["new".to_owned()][..], Status::Done)
     );
+    assert!(matches!(&view.blocks[..], [Block::Code { .. }]), "a new file is shown whole: {view:?}");
+    let view = scratch.view(&tool(&scratch), json!({"path": "a.rs", "content": "x\ny\n"}));
+    assert_eq!(view.notes, ["replaced", "+1 -0"]);
+    let [Block::Diff(diff)] = &view.blocks[..] else { panic!("{view:?}") };
+    let rows: Vec<_> = diff.lines.iter().map(|line| (line.kind, line.line, line.text.as_str())).collect();
+    assert_eq!(rows, [(DiffKind::Kept, 1, "x"), (DiffKind::Added, 2, "y")]);
+    let view = scratch.view(&tool(&scratch), json!({"path": "a.rs", "content": "x\ny\n"}));
+    assert!(matches!(&view.blocks[..], [Block::Code { .. }]), "nothing changed: {view:?}");
+    scratch.put("a.bin", b"\0\xff\x01");
+    let view = scratch.view(&tool(&scratch), json!({"path": "a.bin", "content": "text\n"}));
+    assert!(matches!(&view.blocks[..], [Block::Code { .. }]), "bytes have no lines: {view:?}");
 }
 
 #[test]

@@ -234,6 +234,13 @@ impl Editor {
     }
 }
 
+impl Editor {
+    /// Returns how many rows of the last drawing are text; completions follow.
+    pub fn shown_rows(&self) -> usize {
+        self.view.rows()
+    }
+}
+
 impl Component for Editor {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.look.selected = self.vim.as_ref().and_then(|vim| vim.selection(&self.draft));

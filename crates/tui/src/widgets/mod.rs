@@ -1,11 +1,11 @@
 //! Widgets for dialogs and panels.
 
-mod boxed;
 mod countdown;
 mod fuzzy;
 mod input_line;
 mod list_row;
 mod loader;
+mod panel;
 mod progress;
 mod scroll_view;
 mod select_list;
@@ -20,11 +20,11 @@ mod text;
 mod tree_list;
 mod window;
 
-pub use boxed::Boxed;
 pub use countdown::Countdown;
 pub use fuzzy::{Fuzzy, FuzzyHit, RankedMatch};
 pub use input_line::InputLine;
 pub use loader::Loader;
+pub use panel::{Panel, horizontal_rule};
 pub use progress::ProgressBar;
 pub use scroll_view::ScrollView;
 pub use select_list::{ListChoice, SelectList};

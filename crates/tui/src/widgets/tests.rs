@@ -11,7 +11,7 @@ use crate::component::{Component, Reaction, Space};
 use crate::input::Input;
 use crate::line::Line;
 use crate::style::Attrs;
-use crate::theme::{SymbolPreset, Symbols, Theme, Token};
+use crate::theme::{SymbolPreset, Symbols, Theme};
 
 fn models() -> Vec<ListChoice> {
     vec![
@@ -366,27 +366,77 @@ fn progress_is_a_bar() {
     assert_eq!(lines[0].text(), "###############---------------  50% model.gguf");
 }
 
+/// A panel with a filter, a list and a footer of one or two rows.
+fn panel(width: usize, height: usize, items: usize, keys: &[&'static str]) -> String {
+    let theme = Theme::colorless();
+    let space = Space { width, height, theme: &theme, focused: true };
+    let mut panel = Panel::new(&space, Line::from("Name").with("  2 of 2", crate::style::Style::PLAIN));
+    let mut filter = Line::from("> a");
+    filter.cursor = Some(3);
+    panel.push(filter);
+    panel.section();
+    panel.section();
+    (0..items).for_each(|at| panel.push(Line::from(format!("item {at}"))));
+    let rows = panel.finish(keys.iter().map(|keys| Line::from(*keys)).collect());
+    assert!(rows.iter().all(|row| row.width() <= width), "{rows:?}");
+    let inset = if width < 32 || height < 14 { 0 } else { 2 };
+    assert!(rows.iter().filter_map(|row| row.cursor).eq([3 + inset].into_iter().filter(|_| width > 3)) || width <= 3);
+    rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
+}
+
 #[test]
-fn a_box_has_a_title_and_moves_the_cursor() {
-    let mut line = InputLine::new("");
-    line.set_text("ab");
-    let mut boxed = Boxed::new(line).title("Name").border(Token::BorderAccent);
-    assert_snapshot!(screen(&mut boxed, 16), @"
-    ╭─ Name ───────╮
-    │ ab▏           │
-    ╰──────────────╯
+fn a_panel_drops_decoration_before_content() {
+    assert_snapshot!(panel(32, 24, 2, &["enter choose"]), @"
+    ╭─ Name  2 of 2 ───────────────╮
+    │ > a                          │
+    ├──────────────────────────────┤
+    │ item 0                       │
+    │ item 1                       │
+    ├──────────────────────────────┤
+    │ enter choose                 │
+    ╰──────────────────────────────╯
     ");
-    press(&mut boxed, "c");
-    assert_eq!(rows(&mut boxed, 5), ["abc▏"], "no border where there is no room");
-    let mut text = Boxed::new(TextWidget::new("some words\nthat wrap").token(Token::Muted));
-    assert_snapshot!(screen(&mut text, 12), @"
-    ╭──────────╮
-    │ some     │
-    │ words    │
-    │ that     │
-    │ wrap     │
-    ╰──────────╯
+    assert_snapshot!(panel(32, 14, 5, &["enter choose"]), @"
+    ╭─ Name  2 of 2 ───────────────╮
+    │ > a                          │
+    ├──────────────────────────────┤
+    │ item 0                       │
+    │ item 1                       │
+    │ item 2                       │
+    │ item 3                       │
+    │ item 4                       │
+    ╰─ enter choose ───────────────╯
     ");
+    assert_snapshot!(panel(32, 14, 7, &["enter choose", "esc close"]), @"
+    ╭─ Name  2 of 2 ───────────────╮
+    │ > a                          │
+    │ item 0                       │
+    │ item 1                       │
+    │ item 2                       │
+    │ item 3                       │
+    │ item 4                       │
+    │ item 5                       │
+    │ item 6                       │
+    │ enter choose                 │
+    ╰─ esc close ──────────────────╯
+    ");
+    assert_snapshot!(panel(31, 24, 2, &["enter choose"]), @"
+    ── Name  2 of 2 ───────────────
+    > a
+    item 0
+    item 1
+    enter choose
+    ");
+    assert_snapshot!(panel(40, 10, 2, &["enter choose"]), @"
+    ── Name  2 of 2 ────────────────────────
+    > a
+    item 0
+    item 1
+    enter choose
+    ");
+    for width in 0..12 {
+        panel(width, 24, 2, &["esc"]);
+    }
 }
 
 #[test]

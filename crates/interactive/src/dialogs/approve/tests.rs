@@ -60,18 +60,19 @@ fn the_command_comes_first_then_why_then_what_it_changes_and_the_rule_is_said_on
     let mut pushing = dialog(push());
     let shown = draw(&mut pushing, 70);
     insta::assert_snapshot!(shown, @"
-    Allow bash?
-      cd /tmp && git push origin main > log
-      It sends commits to others, which cannot be undone
-      writes: log -> /etc/log
-      y  Yes, once
-      s  Yes, for this session
-      a  Yes, always in this project
-      u  Yes, always in every project
-         Rule: bash(git push origin main)
-    ❯ n  No
-      t  No, and say what to do instead
-    enter choose · esc refuse · w wider or narrower rule · e edit the rule
+    ╭─ Allow bash? ──────────────────────────────────────────────────────╮
+    │ cd /tmp && git push origin main > log                              │
+    │ It sends commits to others, which cannot be undone                 │
+    │ writes: log -> /etc/log                                            │
+    │   y  Yes, once                                                     │
+    │   s  Yes, for this session                                         │
+    │   a  Yes, always in this project                                   │
+    │   u  Yes, always in every project                                  │
+    │      Rule: bash(git push origin main)                              │
+    │ ❯ n  No                                                            │
+    │   t  No, and say what to do instead                                │
+    │ enter choose · esc refuse · w wider or narrower rule               │
+    ╰─ e edit the rule · shift+tab mode ─────────────────────────────────╯
     ");
     assert_eq!(shown.matches("git push origin main").count(), 2, "the command and the rule");
     press(&mut pushing, "w");
@@ -101,16 +102,17 @@ fn access_is_told_by_what_it_opens() {
         ..bash()
     };
     insta::assert_snapshot!(draw(&mut dialog(approval.clone()), 60), @"
-    Allow bash?
-      touch /srv/x
-      It would write to /srv/x (outside the workspace)
-      y  Yes, once
-      s  Yes, for this session
-      u  Yes, always in every project
-         Access: write to /srv/x
-    ❯ n  No
-      t  No, and say what to do instead
-    enter choose · esc refuse
+    ╭─ Allow bash? ────────────────────────────────────────────╮
+    │ touch /srv/x                                             │
+    │ It would write to /srv/x (outside the workspace)         │
+    ├──────────────────────────────────────────────────────────┤
+    │   y  Yes, once                                           │
+    │   s  Yes, for this session                               │
+    │   u  Yes, always in every project                        │
+    │      Access: write to /srv/x                             │
+    │ ❯ n  No                                                  │
+    │   t  No, and say what to do instead                      │
+    ╰─ enter choose · esc refuse · shift+tab mode ─────────────╯
     ");
     assert!(matches!(press(&mut dialog(approval), "a"), DialogStep::Ignored));
 }
@@ -187,26 +189,30 @@ fn the_dialog_at_three_sizes() {
 #[test]
 fn the_command_is_shown_with_the_reason() {
     insta::assert_snapshot!(both(&mut dialog(bash())), @"
-    Allow bash?
-      cargo test
-      echo done
-      timeout: 30
-      The command writes outside of the project
-      y  Yes, once
-    ❯ n  No
-      t  No, and say what to do instead
-    enter choose · esc refuse
+    ╭─ Allow bash? ────────────────────────────────────────────╮
+    │ cargo test                                               │
+    │ echo done                                                │
+    │ timeout: 30                                              │
+    │ The command writes outside of the project                │
+    ├──────────────────────────────────────────────────────────┤
+    │   y  Yes, once                                           │
+    │ ❯ n  No                                                  │
+    │   t  No, and say what to do instead                      │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter choose · esc refuse · shift+tab mode               │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Allow bash?
-      cargo test
-      echo done
-      timeout: 30
-      The command writes outside
-      of the project
+    ── Allow bash? ───────────────
+    cargo test
+    echo done
+    timeout: 30
+    The command writes outside of
+    the project
       y  Yes, once
     ❯ n  No
       t  No, and say what to do i…
     enter choose · esc refuse
+    shift+tab mode
     ");
 }
 
@@ -214,34 +220,35 @@ fn the_command_is_shown_with_the_reason() {
 fn a_long_diff_scrolls() {
     let mut dialog = ApproveDialog::new(edit(30), Quiet::default());
     insta::assert_snapshot!(both(&mut dialog), @"
-    Allow edit?
-      edit src/main.rs
-      +2 -1
-       1   line 0 with a text that is rather long for a row
-       2 - line 1 with a text that is rather long for a row
-       3 + line 2 with a text that is rather long for a row
-       ⋯
-       5   line 4 with a text that is rather long for a row
-      … 0 above, 25 below (pageUp, pageDown)
-    ❯ y  Yes, once
-      n  No
-      t  No, and say what to do instead
-    enter choose · esc refuse
+    ╭─ Allow edit? ────────────────────────────────────────────╮
+    │ edit src/main.rs                                         │
+    │ +2 -1                                                    │
+    │  1   line 0 with a text that is rather long for a row    │
+    │  2 - line 1 with a text that is rather long for a row    │
+    │  3 + line 2 with a text that is rather long for a row    │
+    │  ⋯                                                       │
+    │  5   line 4 with a text that is rather long for a row    │
+    │ … 0 above, 25 below (pageUp, pageDown)                   │
+    │ ❯ y  Yes, once                                           │
+    │   n  No                                                  │
+    │   t  No, and say what to do instead                      │
+    ╰─ enter choose · esc refuse · shift+tab mode ─────────────╯
     ------------------------------
-    Allow edit?
-      edit src/main.rs
-      +2 -1
-       1   line 0 with a text that
-            is rather long for a r
-           ow
-       2 - line 1 with a text that
-            is rather long for a r
-      … 0 above, 71 below (pageUp,
+    ── Allow edit? ───────────────
+    edit src/main.rs
+    +2 -1
+     1   line 0 with a text that i
+         s rather long for a row
+     2 - line 1 with a text that i
+         s rather long for a row
+     3 + line 2 with a text that i
+    … 0 above, 48 below (pageUp,
     pageDown)
     ❯ y  Yes, once
       n  No
       t  No, and say what to do i…
     enter choose · esc refuse
+    shift+tab mode
     ");
     press(&mut dialog, "pageDown shift+down");
     assert!(draw(&mut dialog, 60).contains("8 above"), "{}", draw(&mut dialog, 60));
@@ -253,7 +260,7 @@ fn a_long_diff_scrolls() {
 fn what_is_hidden_in_a_command_is_shown() {
     let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
     let mut dialog = ApproveDialog::new(PendingApproval { arguments, reason: None, ..bash() }, Quiet::default());
-    assert!(draw(&mut dialog, 60).contains("  rm <U+202E>x␛]0;t␇\n"));
+    assert!(draw(&mut dialog, 60).contains("│ rm <U+202E>x␛]0;t␇ "));
 }
 
 #[test]
@@ -434,12 +441,12 @@ fn drawn_at(dialog: &mut ApproveDialog, width: usize, height: usize) -> String {
 fn a_tiny_terminal_shows_the_command_or_offers_no_yes() {
     let mut dialog = ApproveDialog::new(push(), Quiet::default());
     insta::assert_snapshot!(drawn_at(&mut dialog, 30, 8), @"
-    Allow bash?
-      cd /tmp && git push origin
-      main > log
-      It sends commits to others,
-      which cannot be undone
-      writes: log -> /etc/log
+    ── Allow bash? ───────────────
+    cd /tmp && git push origin
+    main > log
+    It sends commits to others,
+    which cannot be undone
+    writes: log -> /etc/log
     y yes · n no · t instead
     ");
     drawn_at(&mut dialog, 30, 6);

@@ -26,18 +26,19 @@ pub(in crate::dialogs) fn colors(multi: bool) -> Choice {
 #[test]
 fn one_of_the_options() {
     insta::assert_snapshot!(both(&mut AskDialog::new(1, colors(false))), @"
-    Choose one
-    Which colour should the button have, given the theme?
-      1. Red
-         Loud, and hard to miss for those who look at the page
-         for the first time
-    ❯ 2. Green                                       recommended
-      3. A gradient from the one to the other
-         Two colours
-      4. Other (type your own)
-    enter choose · esc skip
+    ╭─ Choose one ─────────────────────────────────────────────╮
+    │ Which colour should the button have, given the theme?    │
+    ├──────────────────────────────────────────────────────────┤
+    │   1. Red                                                 │
+    │      Loud, and hard to miss for those who look at the    │
+    │      page for the first time                             │
+    │ ❯ 2. Green                                   recommended │
+    │   3. A gradient from the one to the other                │
+    │      Two colours                                         │
+    │   4. Other (type your own)                               │
+    ╰─ enter choose · esc skip ────────────────────────────────╯
     ------------------------------
-    Choose one
+    ── Choose one ────────────────
     Which colour should the button
     have, given the theme?
       1. Red
@@ -58,18 +59,19 @@ fn several_of_the_options() {
     let mut dialog = AskDialog::new(1, colors(true));
     press(&mut dialog, "up space");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Choose any
-    Which colour should the button have, given the theme?
-    ❯ 1. [x] Red
-         Loud, and hard to miss for those who look at the page
-         for the first time
-      2. [x] Green                                   recommended
-      3. [ ] A gradient from the one to the other
-         Two colours
-      4. Other (type your own)
-    enter answer · space tick · esc skip
+    ╭─ Choose any ─────────────────────────────────────────────╮
+    │ Which colour should the button have, given the theme?    │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ 1. [x] Red                                             │
+    │      Loud, and hard to miss for those who look at the    │
+    │      page for the first time                             │
+    │   2. [x] Green                               recommended │
+    │   3. [ ] A gradient from the one to the other            │
+    │      Two colours                                         │
+    │   4. Other (type your own)                               │
+    ╰─ enter answer · space tick · esc skip ───────────────────╯
     ------------------------------
-    Choose any
+    ── Choose any ────────────────
     Which colour should the button
     have, given the theme?
     ❯ 1. [x] Red
@@ -90,18 +92,19 @@ fn own_words() {
     let mut dialog = AskDialog::new(1, colors(false));
     press(&mut dialog, "4 b l u e");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Choose one
-    Which colour should the button have, given the theme?
-      1. Red
-         Loud, and hard to miss for those who look at the page
-         for the first time
-      2. Green                                       recommended
-      3. A gradient from the one to the other
-         Two colours
-    ❯ blue
-    enter answer · esc back · shift+enter new line
+    ╭─ Choose one ─────────────────────────────────────────────╮
+    │ Which colour should the button have, given the theme?    │
+    ├──────────────────────────────────────────────────────────┤
+    │   1. Red                                                 │
+    │      Loud, and hard to miss for those who look at the    │
+    │      page for the first time                             │
+    │   2. Green                                   recommended │
+    │   3. A gradient from the one to the other                │
+    │      Two colours                                         │
+    │ ❯ blue                                                   │
+    ╰─ enter answer · esc back · shift+enter new line ─────────╯
     ------------------------------
-    Choose one
+    ── Choose one ────────────────
     Which colour should the button
     have, given the theme?
       1. Red

@@ -65,16 +65,18 @@ fn a_model_with_its_providers_and_models_out_of_scope() {
     let mut dialog = ModelDialog::new(several);
     press(&mut dialog, "ctrl+g");
     insta::assert_snapshot!(draw(&mut dialog, 80), @"
-    Model  4 of 4 · all providers · --models or enabledModels
-                                                             context  $/M in $/M out
-    > type to filter
-      gpt-5 (2 providers)
-    ❯   openai/gpt-5 ✓ [slow]                                   200k      $3   $15.5
-        openrouter/openai/gpt-5                                 200k      $3   $15.5
-      local/qwen3-coder-with-a-name-that-is-long                200k    free    free
-    for this session only · thinking none
-    enter choose · tab role · ←→ thinking · ctrl+f favourite · ctrl+g by provider
-    ctrl+a all models · ctrl+←→ provider · esc close
+    ╭─ Model  3 of 3 · all providers · --models or enabledModels ──────────────────╮
+    │ > type to filter                                                             │
+    ├──────────────────────────────────────────────────────────────────────────────┤
+    │                                                      context  $/M in $/M out │
+    │   gpt-5 (2 providers)                                                        │
+    │ ❯   openai/gpt-5 ✓ [slow]                               200k      $3   $15.5 │
+    │     openrouter/openai/gpt-5                             200k      $3   $15.5 │
+    │   local/qwen3-coder-with-a-name-that-is-long            200k       ?       ? │
+    ├──────────────────────────────────────────────────────────────────────────────┤
+    │ for this session only · thinking none                                        │
+    │ enter choose · tab role · ←→ thinking · ctrl+f favourite                     │
+    ╰─ ctrl+g by provider · ctrl+a all models · ctrl+←→ provider · esc close ──────╯
     ");
     // The name of a model stands for its first provider.
     let DialogStep::Close(Some(action)) = press(&mut dialog, "up enter") else { panic!("nothing was chosen") };
@@ -91,19 +93,22 @@ fn a_model_with_its_providers_and_models_out_of_scope() {
 #[test]
 fn models_with_what_they_hold_and_cost() {
     insta::assert_snapshot!(both(&mut ModelDialog::new(choices(false))), @"
-    Model  3 of 3 · all providers
-                                         context  $/M in $/M out
-    > type to filter
-      anthropic/claude-sonnet-4-5 [smo…     200k      $3   $15.5
-    ❯ openai/gpt-5 ✓ [slow]                 200k      $3   $15.5
-      local/qwen3-coder-with-a-name-th…     200k    free    free
-    for default · thinking none
-    enter choose · tab role · ←→ thinking · ctrl+f favourite
-    ctrl+g by model · ctrl+←→ provider · esc close
+    ╭─ Model  3 of 3 · all providers ──────────────────────────╮
+    │ > type to filter                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │                                  context  $/M in $/M out │
+    │   anthropic/claude-sonn… [smol]     200k      $3   $15.5 │
+    │ ❯ openai/gpt-5 ✓ [slow]             200k      $3   $15.5 │
+    │   local/qwen3-coder-with-a-nam…     200k       ?       ? │
+    ├──────────────────────────────────────────────────────────┤
+    │ for default · thinking none                              │
+    │ enter choose · tab role · ←→ thinking                    │
+    │ ctrl+f favourite · ctrl+g by model · ctrl+←→ provider    │
+    ╰─ esc close ──────────────────────────────────────────────╯
     ------------------------------
-    Model  3 of 3 · all providers
+    ── Model  3 of 3 · all pro… ──
     > type to filter
-      anthropic/claude-sonnet-4-5…
+      anthropic/claude-son… [smol]
     ❯ openai/gpt-5 ✓ [slow]
       local/qwen3-coder-with-a-na…
     for default · thinking none
@@ -119,17 +124,22 @@ fn a_search_and_a_role() {
     let mut dialog = ModelDialog::new(choices(true));
     press(&mut dialog, "c l a 4 tab tab left");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Model  1 of 3 · all providers
-                                         context  $/M in $/M out
-    > cla4
-    ❯ anthropic/claude-sonnet-4-5 [smo…     200k      $3   $15.5
-    for smol · thinking medium
-    enter choose · tab role · ←→ thinking · ctrl+f favourite
-    ctrl+g by model · ctrl+←→ provider · esc close
+    ╭─ Model  1 of 3 · all providers ──────────────────────────╮
+    │ > cla4                                                   │
+    ├──────────────────────────────────────────────────────────┤
+    │                                  context  $/M in $/M out │
+    │ ❯ anthropic/claude-sonn… [smol]     200k      $3   $15.5 │
+    ├──────────────────────────────────────────────────────────┤
+    │ for smol · thinking medium                               │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter choose · tab role · ←→ thinking                    │
+    │ ctrl+f favourite · ctrl+g by model · ctrl+←→ provider    │
+    │ esc close                                                │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Model  1 of 3 · all providers
+    ── Model  1 of 3 · all pro… ──
     > cla4
-    ❯ anthropic/claude-sonnet-4-5…
+    ❯ anthropic/claude-son… [smol]
     for smol · thinking medium
     enter choose · tab role
     ←→ thinking · ctrl+f favourite

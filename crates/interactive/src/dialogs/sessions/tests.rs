@@ -35,15 +35,19 @@ pub(in crate::dialogs) fn sessions() -> Sessions {
 #[test]
 fn sessions_of_the_folder() {
     insta::assert_snapshot!(both(&mut SessionsDialog::new(sessions())), @"
-    Sessions  3 of 3 · this folder
-    > type to search
-    ❯ ✓ Fix the parser                                       now
-      add a test for the walker of folders and all that       5h
-      (empty, four)                                           2y
-      the parser fails on empty input
-    enter open · tab scope · ctrl+r rename · ctrl+d delete
+    ╭─ Sessions  3 of 3 · this folder ─────────────────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ ✓ Fix the parser                                   now │
+    │   add a test for the walker of folders and all th…    5h │
+    │   (empty, four)                                       2y │
+    ├──────────────────────────────────────────────────────────┤
+    │   the parser fails on empty input                        │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Sessions  3 of 3 · this folder
+    ── Sessions  3 of 3 · this… ──
     > type to search
     ❯ ✓ Fix the parser         now
       add a test for the wa…    5h
@@ -58,22 +62,23 @@ fn sessions_of_all_folders() {
     let mut dialog = SessionsDialog::new(sessions());
     press(&mut dialog, "tab ctrl+s");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Sessions  4 of 4 · all folders · by title
-    > type to search
-    ❯ (empty, four)                   /code/me/project        2y
-      add a test for the walker of …  /code/me/project        5h
-      Another place                   …another/long/folder    5w
-      ✓ Fix the parser                /code/me/project       now
-
-    enter open · tab scope · ctrl+r rename · ctrl+d delete
+    ╭─ Sessions  4 of 4 · all folders · by title ──────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ (empty, four)               /code/me/project        2y │
+    │   add a test for the walker…  /code/me/project        5h │
+    │   Another place               …another/long/folder    5w │
+    │   ✓ Fix the parser            /code/me/project       now │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Sessions  4 of 4 · all folder…
+    ── Sessions  4 of 4 · all … ──
     > type to search
     ❯ (empty, four)
       add a test for the walker o…
       Another place
       ✓ Fix the parser
-
     enter open · tab scope
     ");
 }
@@ -84,15 +89,19 @@ fn a_new_title() {
     press(&mut dialog, "down ctrl+r ctrl+u");
     type_text(&mut dialog, "Walker");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Sessions  3 of 3 · this folder
-    > type to search
-      ✓ Fix the parser                                       now
-    ❯ add a test for the walker of folders and all that       5h
-      (empty, four)                                           2y
-    Title: Walker
-    enter rename · esc back
+    ╭─ Sessions  3 of 3 · this folder ─────────────────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │   ✓ Fix the parser                                   now │
+    │ ❯ add a test for the walker of folders and all th…    5h │
+    │   (empty, four)                                       2y │
+    ├──────────────────────────────────────────────────────────┤
+    │ Title: Walker                                            │
+    ├──────────────────────────────────────────────────────────┤
+    │ enter rename · esc back                                  │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Sessions  3 of 3 · this folder
+    ── Sessions  3 of 3 · this… ──
     > type to search
       ✓ Fix the parser         now
     ❯ add a test for the wa…    5h
@@ -112,15 +121,19 @@ fn deleting_is_asked_about() {
     let mut dialog = SessionsDialog::new(sessions());
     press(&mut dialog, "down ctrl+d");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Sessions  3 of 3 · this folder
-    > type to search
-      ✓ Fix the parser                                       now
-    ❯ add a test for the walker of folders and all that       5h
-      (empty, four)                                           2y
-    Delete this session?
-    y delete · any other key keep
+    ╭─ Sessions  3 of 3 · this folder ─────────────────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │   ✓ Fix the parser                                   now │
+    │ ❯ add a test for the walker of folders and all th…    5h │
+    │   (empty, four)                                       2y │
+    ├──────────────────────────────────────────────────────────┤
+    │ Delete this session?                                     │
+    ├──────────────────────────────────────────────────────────┤
+    │ y delete · any other key keep                            │
+    ╰──────────────────────────────────────────────────────────╯
     ------------------------------
-    Sessions  3 of 3 · this folder
+    ── Sessions  3 of 3 · this… ──
     > type to search
       ✓ Fix the parser         now
     ❯ add a test for the wa…    5h

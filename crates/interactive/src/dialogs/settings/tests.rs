@@ -38,8 +38,8 @@ const SOME: &[Setting] = &[
     Setting::new(
         "Tools",
         "tools.approvalMode",
-        OneOf(&["always-ask", "write", "yolo"]),
-        "\"yolo\"",
+        OneOf(&["auto", "ask-writes", "ask-all"]),
+        "\"auto\"",
         "Which calls need your approval.",
     )
     .titled("Approval mode"),
@@ -74,24 +74,26 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  4 of 12
-    [Model] Appearance Messages Tools Files Shell
-    > type to search all
-    ❯ Default model                                   –
-      Fast model                     anthropic/claude-haiku-4-5…
-      Thinking level                                low  project
-      Disabled providers                           a, b     user
-      Model to use if --model is not given.
-      modelRoles.default
-    enter change · tab group · del default · esc close
+    ╭─ Settings  4 of 12 ──────────────────────────────────────╮
+    │ [Model] Appearance Messages Tools Files Shell            │
+    │ > type to search all                                     │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ Default model       –                                  │
+    │   Fast model          anthropic/claude-haiku-4-5:low     │
+    │   Thinking level      low  project                       │
+    │   Disabled providers  a, b  user                         │
+    ├──────────────────────────────────────────────────────────┤
+    │   Model to use if --model is not given.                  │
+    │   modelRoles.default                                     │
+    ╰─ enter change · tab group · del default · esc close ─────╯
     ------------------------------
-    Settings  4 of 12
+    ── Settings  4 of 12 ─────────
     [Model] 1 of 6
     > type to search all
-    ❯ Default model     –
-      Fast model      anthropic/c…
-      Thinking level  low  project
-      Disabled pro…  a, b     user
+    ❯ Default model    –
+      Fast model       anthropic/…
+      Thinking level   low
+      Disabled provi…  a, b  user
       Model to use if --model is
     not given.
       modelRoles.default
@@ -105,20 +107,22 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 12
-    [Model] Appearance Messages Tools Files Shell
-    > retries
-    ❯ Maximum retries                                 3
-      How often to retry a failed request.
-      retry.maxRetries
-    `3x` is not a number from 0 to 100.
-    Value: 3x
-    enter save · esc back
+    ╭─ Settings  1 of 12 ──────────────────────────────────────╮
+    │ [Model] Appearance Messages Tools Files Shell            │
+    │ > retries                                                │
+    ├──────────────────────────────────────────────────────────┤
+    │ ❯ Maximum retries        3                               │
+    ├──────────────────────────────────────────────────────────┤
+    │   How often to retry a failed request.                   │
+    │   retry.maxRetries                                       │
+    │ `3x` is not a number from 0 to 100.                      │
+    │ Value: 3x                                                │
+    ╰─ enter save · esc back ──────────────────────────────────╯
     ------------------------------
-    Settings  1 of 12
+    ── Settings  1 of 12 ─────────
     [Model] 1 of 6
     > retries
-    ❯ Maximum retries   3
+    ❯ Maximum retries  3
       How often to retry a failed
     request.
       retry.maxRetries
@@ -135,8 +139,8 @@ fn keys_change_settings() {
     for (search, keys, step) in [
         ("retry.enabled", "enter", set("retry.enabled", "Bool(false)")),
         ("calc", "right", set("calc.enabled", "Bool(true)")),
-        ("approvalmode", "enter", set("tools.approvalMode", "String(\"always-ask\")")),
-        ("approvalmode", "left", set("tools.approvalMode", "String(\"write\")")),
+        ("approvalmode", "enter", set("tools.approvalMode", "String(\"ask-writes\")")),
+        ("approvalmode", "left", set("tools.approvalMode", "String(\"ask-all\")")),
         ("edit.mode", "left", set("edit.mode", "String(\"hashline\")")),
         ("maxretries", "enter ctrl+u 7 enter", set("retry.maxRetries", "Number(7)")),
         ("fuzzythreshold", "enter backspace enter", set("edit.fuzzyThreshold", "Number(0.9)")),
@@ -166,7 +170,7 @@ fn what_was_changed_is_seen_and_what_is_stronger_told() {
     let mut dialog = dialog();
     type_text(&mut dialog, "calc");
     press(&mut dialog, "enter");
-    assert!(draw(&mut dialog, 60).contains("true     user"));
+    assert!(draw(&mut dialog, 60).contains("true  user"));
     press(&mut dialog, "delete");
     assert!(draw(&mut dialog, 60).contains("false"));
     press(&mut dialog, "escape");

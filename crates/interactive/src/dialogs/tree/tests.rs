@@ -58,18 +58,19 @@ pub(in crate::dialogs) fn view() -> TreeView {
 #[test]
 fn the_tree_with_its_branches() {
     insta::assert_snapshot!(both(&mut TreeDialog::new(view())), @"
-    Session tree  7 of 7 · default
-    > type to search
-      ▾ • user: Start the task
-      ▾ • assistant: A plan of what to do, which is as long as …
-        ▾ [first idea] user: Try A
-          assistant: A result
-          toolResult: output
-        ▾ • user: Try B
-    ❯     • assistant: B result
-    enter go here · shift+l label · ctrl+o filter · alt+←→ fold
+    ╭─ Session tree  7 of 7 · default ─────────────────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │   ▾ • user: Start the task                               │
+    │   ▾ • assistant: A plan of what to do, which is as long… │
+    │     ▾ [first idea] user: Try A                           │
+    │       assistant: A result                                │
+    │       toolResult: output                                 │
+    │     ▾ • user: Try B                                      │
+    │ ❯     • assistant: B result                              │
+    ╰─ enter go here · shift+l label · ctrl+o filter ──────────╯
     ------------------------------
-    Session tree  7 of 7 · default
+    ── Session tree  7 of 7 · … ──
     > type to search
       ▾ • user: Start the task
       ▾ • assistant: A plan of wh…
@@ -87,17 +88,19 @@ fn a_folded_branch_and_a_label() {
     let mut dialog = TreeDialog::new(view());
     press(&mut dialog, "up up up up up down alt+left shift+l");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Session tree  5 of 7 · default
-    > type to search
-      ▾ • user: Start the task
-      ▾ • assistant: A plan of what to do, which is as long as …
-    ❯   ▸ [first idea] user: Try A
-        ▾ • user: Try B
-          • assistant: B result
-    Label: first idea
-    enter keep · esc back
+    ╭─ Session tree  5 of 7 · default ─────────────────────────╮
+    │ > type to search                                         │
+    ├──────────────────────────────────────────────────────────┤
+    │   ▾ • user: Start the task                               │
+    │   ▾ • assistant: A plan of what to do, which is as long… │
+    │ ❯   ▸ [first idea] user: Try A                           │
+    │     ▾ • user: Try B                                      │
+    │       • assistant: B result                              │
+    ├──────────────────────────────────────────────────────────┤
+    │ Label: first idea                                        │
+    ╰─ enter keep · esc back ──────────────────────────────────╯
     ------------------------------
-    Session tree  5 of 7 · default
+    ── Session tree  5 of 7 · … ──
     > type to search
       ▾ • user: Start the task
       ▾ • assistant: A plan of wh…

@@ -1,37 +1,39 @@
-//! Random keys never make a dialog panic, at any width.
+//! Every dialog: how it looks in windows of three sizes and in both themes, and that random keys never make it panic.
 
 use omp_tui::{Input, Key, KeyCode, Mods, Space, Theme};
 
 use super::*;
 use crate::keymap::Keymap;
+use crate::looks::looks;
 
-fn dialogs() -> Vec<Box<dyn Dialog>> {
+/// Every dialog, with a name for its snapshot.
+fn dialogs() -> Vec<(&'static str, Box<dyn Dialog>)> {
     let model = model::tests::model("a/one", true);
     let names = vec!["dark".to_owned(), "light".to_owned()];
     let prompts = vec!["one\ntwo".to_owned(), "日本語 👨\u{200d}👩\u{200d}👧".to_owned()];
     vec![
-        Box::new(ApproveDialog::new(approve::tests::edit(40), Quiet::default())),
-        Box::new(ApproveDialog::new(approve::tests::edit(0), Quiet::after(true))),
-        Box::new(AskDialog::new(1, ask::tests::colors(false))),
-        Box::new(AskDialog::new(1, ask::tests::colors(true))),
-        Box::new(AskDialog::new(1, omp_agent::Choice::default())),
-        Box::new(ModelDialog::new(model::tests::choices(false))),
-        Box::new(ModelDialog::new(ModelChoices::default())),
-        Box::new(ThinkingDialog::new(&model, omp_types::ThinkingLevel::Xhigh)),
-        Box::new(SessionsDialog::new(sessions::tests::sessions())),
-        Box::new(TreeDialog::new(tree::tests::view())),
-        Box::new(TreeDialog::new(TreeView::default())),
-        Box::new(branch_note::tests::dialog()),
-        Box::new(open_url::tests::dialog()),
-        Box::new(summary::tests::dialog()),
-        Box::new(plan::tests::dialog()),
-        Box::new(BranchPointsDialog::new(tree::tests::view().points)),
-        Box::new(SettingsDialog::new(&[], |_| None)),
-        Box::new(settings::tests::dialog()),
-        Box::new(ThemeDialog::new(names, "gone")),
-        Box::new(HistoryDialog::new(prompts)),
-        Box::new(HotkeysDialog::new(Keymap::defaults().help())),
-        Box::new(CopyDialog::new(copyables(Some("```\na"), None))),
+        ("approve-diff", Box::new(ApproveDialog::new(approve::tests::edit(40), Quiet::default()))),
+        ("approve-empty-diff", Box::new(ApproveDialog::new(approve::tests::edit(0), Quiet::after(true)))),
+        ("ask-one", Box::new(AskDialog::new(1, ask::tests::colors(false)))),
+        ("ask-many", Box::new(AskDialog::new(1, ask::tests::colors(true)))),
+        ("ask-text", Box::new(AskDialog::new(1, omp_agent::Choice::default()))),
+        ("model", Box::new(ModelDialog::new(model::tests::choices(false)))),
+        ("model-none", Box::new(ModelDialog::new(ModelChoices::default()))),
+        ("thinking", Box::new(ThinkingDialog::new(&model, omp_types::ThinkingLevel::Xhigh))),
+        ("sessions", Box::new(SessionsDialog::new(sessions::tests::sessions()))),
+        ("tree", Box::new(TreeDialog::new(tree::tests::view()))),
+        ("tree-empty", Box::new(TreeDialog::new(TreeView::default()))),
+        ("branch-note", Box::new(branch_note::tests::dialog())),
+        ("open-url", Box::new(open_url::tests::dialog())),
+        ("summary", Box::new(summary::tests::dialog())),
+        ("plan", Box::new(plan::tests::dialog())),
+        ("branch-points", Box::new(BranchPointsDialog::new(tree::tests::view().points))),
+        ("settings-none", Box::new(SettingsDialog::new(&[], |_| None))),
+        ("settings", Box::new(settings::tests::dialog())),
+        ("theme", Box::new(ThemeDialog::new(names, "gone"))),
+        ("history", Box::new(HistoryDialog::new(prompts))),
+        ("hotkeys", Box::new(HotkeysDialog::new(Keymap::defaults().help()))),
+        ("copy", Box::new(CopyDialog::new(copyables(Some("```\na"), None)))),
     ]
 }
 
@@ -66,8 +68,8 @@ impl Dice {
 #[test]
 fn no_key_makes_a_dialog_fall_over() {
     let theme = Theme::colorless();
-    for (which, mut dialog) in dialogs().into_iter().enumerate() {
-        let mut dice = Dice(which as u64);
+    for (at, (which, mut dialog)) in dialogs().into_iter().enumerate() {
+        let mut dice = Dice(at as u64);
         for _ in 0..400 {
             let width = if dice.below(4) == 0 { dice.below(20) } else { 20 + dice.below(60) } as usize;
             let space = Space { width, height: dice.below(30) as usize, theme: &theme, focused: true };
@@ -79,5 +81,12 @@ fn no_key_makes_a_dialog_fall_over() {
             }
             dialog.input(&dice.input());
         }
+    }
+}
+
+#[test]
+fn every_dialog_at_three_sizes_and_in_both_themes() {
+    for (name, mut dialog) in dialogs() {
+        insta::assert_snapshot!(name, looks(|space| dialog.draw(space)));
     }
 }
