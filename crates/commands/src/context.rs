@@ -74,7 +74,7 @@ fn page(report: &ContextReport) -> Page {
         .drawing(bar(&groups))
         .table(kinds)
         .text(format!("Expected from the prompt cache: {cached} tokens. All figures are estimates."))
-        .heading(3, "Parts")
+        .heading(2, "Parts")
         .table(parts)
 }
 

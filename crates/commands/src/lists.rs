@@ -8,6 +8,9 @@ use omp_stdx::page::Page;
 
 use crate::LazyText;
 
+/// Longer usages are shown after the description.
+const WIDEST_USAGE: usize = 24;
+
 /// The sources of commands, in the order of `/help`.
 const SECTIONS: [(&str, CommandSource); 3] =
     [("Commands", CommandSource::Builtin), ("Your commands", CommandSource::File), ("Skills", CommandSource::Skill)];
@@ -21,15 +24,10 @@ pub struct HelpCommand {
 impl HelpCommand {
     /// Lists all commands that can be called now, by source.
     fn page(&self, commands: &SlashCommands) -> Page {
-        let usage = |command: &dyn SlashCommand| match command.arguments() {
-            Some(arguments) => format!("`/{} {arguments}`", command.name()),
-            None => format!("`/{}`", command.name()),
-        };
         let mut page = Page::default();
         for (title, source) in SECTIONS {
             let of_source = commands.iter().filter(|command| command.source() == source);
-            let mut rows: Vec<[String; 2]> =
-                of_source.map(|command| [usage(&**command), described(&**command)]).collect();
+            let mut rows: Vec<[String; 2]> = of_source.map(|command| row(&**command)).collect();
             rows.sort();
             let mut table = MdTable::new([("Command", Align::Left), ("Description", Align::Left)]);
             rows.into_iter().for_each(|row| table.row(row));
@@ -41,13 +39,23 @@ impl HelpCommand {
     }
 }
 
-/// Returns the description with the other names of a command.
-fn described(command: &dyn SlashCommand) -> String {
-    let names: Vec<String> = command.aliases().iter().map(|name| format!("`/{name}`")).collect();
-    match names.is_empty() {
-        true => command.description().to_owned(),
-        false => format!("{} (also {})", command.description(), names.join(", ")),
+/// Returns the usage of a command, and its description with its other names.
+fn row(command: &dyn SlashCommand) -> [String; 2] {
+    let (name, mut about) = (command.name(), command.description().to_owned());
+    let others: Vec<String> = command.aliases().iter().map(|name| format!("`/{name}`")).collect();
+    if !others.is_empty() {
+        about.push_str(&format!(" (also {})", others.join(", ")));
     }
+    let usage = match command.arguments() {
+        Some(arguments) if name.len() + arguments.len() <= WIDEST_USAGE => format!("`/{name} {arguments}`"),
+        // Beside long arguments there would be no room for the descriptions.
+        Some(arguments) => {
+            about.push_str(&format!("; arguments: `{arguments}`"));
+            format!("`/{name}` …")
+        }
+        None => format!("`/{name}`"),
+    };
+    [usage, about]
 }
 
 impl SlashCommand for HelpCommand {

@@ -48,7 +48,7 @@ fn report(account: &Account) -> Page {
     };
     let newest = turns(account.turns.iter().rev().take(TURNS_SHOWN).rev());
     if !newest.is_empty() {
-        page = page.heading(3, "Turns").table(newest);
+        page = page.heading(2, "Turns").table(newest);
     }
     let spent = |requests: usize, usage: &Usage| format!("{}, {}", times(requests), cost_line(usage));
     let beside = account.beside.iter().map(|(kind, it)| format!("{kind}: {}", spent(it.requests, &it.usage)));
@@ -60,7 +60,7 @@ fn report(account: &Account) -> Page {
         ("Budget", budgets(account)),
     ];
     let listed = lists.into_iter().filter(|(_, items): &(&str, Vec<String>)| !items.is_empty());
-    listed.fold(page, |page, (title, items)| page.heading(3, title).list(items))
+    listed.fold(page, |page, (title, items)| page.heading(2, title).list(items))
 }
 
 /// Returns the columns that both tables have: tokens and cost.
@@ -265,26 +265,26 @@ mod tests {
             "| b/m          |       2 |    20 |    75% |       0 |      2 | $0.2500 |",
             "| all          |       3 |    60 |    75% |       0 |      4 | $0.7500 |",
             "",
-            "### Turns",
+            "## Turns",
             "",
             "| Turn | Answers |  Input | Cached | Written | Output |    Cost |",
             "| ---- | ------: | -----: | -----: | ------: | -----: | ------: |",
             "| 1    |       3 | 60,000 |    75% |       0 |      2 | $0.7500 |",
             "",
-            "### Other requests",
+            "## Other requests",
             "",
             "- title: once, 9 in (0% cached), 2 out",
             "",
-            "### Answers discarded by rules",
+            "## Answers discarded by rules",
             "",
             "- 2 times, 7 in (0% cached), 2 out",
             "",
-            "### Prompt cache misses",
+            "## Prompt cache misses",
             "",
             "- the model changed, expected: 2 times, about 900 tokens sent again uncached",
             "- the provider no longer had it, unexpected: once, about 5000 tokens sent again uncached, $0.0135",
             "",
-            "### Budget",
+            "## Budget",
             "",
             "- this session: 62 of 1000 tokens, $0.7500 of $2.0000",
             "- this run: $0.7500 of $1.0000",

@@ -27,7 +27,7 @@ impl Block for Page {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let typed = Line::styled(self.typed.clone(), space.theme.fg(Token::Muted));
         let mut rows = vec![omp_tui::text::clip(typed, space.width), Line::new()];
-        rows.extend(self.markdown.draw(space).iter().map(|row| colored(row, space)));
+        rows.extend(dense(self.markdown.draw(space)).iter().map(|row| colored(row, space)));
         rows
     }
 
@@ -38,6 +38,19 @@ impl Block for Page {
     fn is_final(&self) -> bool {
         true
     }
+}
+
+/// Removes the rules between the rows of tables; the one below the heading stays.
+fn dense(rows: &[Line]) -> Vec<Line> {
+    let mut is_below_heading = false;
+    let keep = |row: &&Line| {
+        let text = row.text();
+        let is_rule = text.contains('┼') && text.chars().all(|char| matches!(char, '─' | '┼'));
+        let keep = !is_rule || !is_below_heading;
+        is_below_heading = is_rule || (is_below_heading && text.contains('│'));
+        keep
+    };
+    rows.iter().filter(keep).cloned().collect()
 }
 
 /// Gives the signs of a bar their colours.
@@ -69,6 +82,17 @@ mod tests {
     use omp_tui::Theme;
 
     use super::*;
+
+    #[test]
+    fn a_table_with_tall_rows_has_one_rule() {
+        let theme = Theme::colorless();
+        let space = Space { width: 24, height: 20, theme: &theme, focused: true };
+        let text =
+            "| A | B |\n|---|---|\n| one | long words that wrap |\n| two | more |\n\n| C | D |\n|---|---|\n| 1 | 2 |";
+        let rows: Vec<String> = Page::new("/x", text).draw(&space).iter().map(|row| row.text()).collect();
+        assert_eq!(rows.iter().filter(|row| row.contains('┼')).count(), 2, "{rows:#?}");
+        assert!(rows.len() > 10, "{rows:#?}");
+    }
 
     #[test]
     fn a_bar_has_the_colors_of_its_legend() {

@@ -124,6 +124,8 @@ mod terminal_load;
 #[cfg(unix)]
 mod terminal_noise;
 #[cfg(unix)]
+mod terminal_pages;
+#[cfg(unix)]
 mod terminal_pty;
 #[cfg(unix)]
 mod terminal_rows;

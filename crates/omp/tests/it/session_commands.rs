@@ -111,8 +111,8 @@ async fn what_there_is_can_be_asked() {
         assert!(help.lines().any(|line| line.starts_with(name)), "{name}: {help}");
     }
     let info = ask("/session").await;
-    assert!(info.contains("messages: 2") && info.contains("model:    mock/"), "{info}");
-    assert!(ask("/tools").await.contains("read: "));
+    assert!(info.contains("\nmessages  2 (") && info.contains("\nmodel     mock/"), "{info}");
+    assert!(ask("/tools").await.contains("\nread  "));
     assert!(ask("/jobs").await.contains("There are no jobs."));
     assert!(ask("/queue").await.contains("no queued messages"));
     assert!(ask("/copy all").await.contains("## user\nhi\n\n## assistant\nAnswer"));

@@ -1,6 +1,7 @@
 //! The status line through the binary: every `statusLine.*` setting, the user's own command, and the git branch.
 
 use omp_testkit::{PastEnd, Script, Turn, Wire};
+use portable_pty::CommandBuilder;
 
 use crate::harness::Scene;
 use crate::reach::git;
@@ -70,7 +71,10 @@ async fn segments_of_ones_own_with_options_and_colors() {
     let options = "segmentOptions: { path: { maxLength: 6, color: red }, gti: { showStaged: true } }";
     let scene = scene(&format!("statusLine: {{ {lists}, {options} }}\n")).await;
     at_a_seat(|| {
-        let seat = Seat::ready(&scene, &[]);
+        let mut command = CommandBuilder::new("env");
+        command.args(["FORCE_COLOR=2", env!("CARGO_BIN_EXE_omp")]);
+        command.args(scene.workspace.args(&[]));
+        let seat = Seat::of(&scene, command, (80, 24));
         seat.until("statusLine.segmentOptions.path.color: unknown option");
         seat.until("statusLine.segmentOptions.gti is not a segment with options");
         seat.keys("/rename A title\r");

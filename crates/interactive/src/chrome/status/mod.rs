@@ -158,10 +158,9 @@ impl Sides {
     }
 
     fn fit(&mut self, width: usize) {
-        // A command can print a long line; the other segments stay.
-        self.shorten(Segment::Command, width);
         while self.width() > width && self.left.len() + self.right.len() > 1 {
-            if self.shorten_model(width) {
+            // A command can print a long line, which is cut before anything is left out.
+            if self.shorten(Segment::Command, width) || self.shorten_model(width) {
                 return;
             }
             let ranks = |side: &[Drawn]| side.iter().map(|drawn| drawn.segment.rank()).max();
