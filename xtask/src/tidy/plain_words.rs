@@ -60,7 +60,8 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     for (path, file) in &workspace.files {
         let is_page = PAGES.contains(&path.as_str()) || (path.starts_with("docs/") && path.ends_with(".md"));
         let is_source = path != THIS && (path.starts_with("xtask/") || path.contains("/src/"));
-        if !is_page && !(is_source && file.rust.is_some()) {
+        let is_code = is_source && file.rust.is_some();
+        if !is_page && !is_code {
             continue;
         }
         let text = file.text.to_ascii_lowercase();

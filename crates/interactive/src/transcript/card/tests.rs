@@ -50,7 +50,7 @@ fn drawn(space: &Space<'_>) -> Vec<Line> {
 
 #[test]
 fn cards_at_three_sizes_and_in_both_themes() {
-    insta::assert_snapshot!(looks(|space| drawn(space)));
+    insta::assert_snapshot!(looks(drawn));
 }
 
 #[test]
