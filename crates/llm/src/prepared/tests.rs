@@ -179,7 +179,7 @@ fn pictures_are_sent_as_the_server_takes_them() {
     for api in APIS {
         assert_eq!(shown(api.clone(), far, PNG, "image/png"), "same image/png");
         assert_eq!(shown(api.clone(), "http://127.0.0.1:1/v1", PNG, "image/jpeg"), "same image/png");
-        assert!(shown(api, far, "aGk=", "image/png").contains("left out because it is not a picture"));
+        assert!(shown(api, far, "aGk=", "image/png").contains("left out because it is not an image"));
     }
 }
 

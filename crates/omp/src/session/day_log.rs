@@ -79,8 +79,8 @@ impl DayLog {
     pub fn tail(&self, lines: usize) -> String {
         let files = self.files();
         let newest = files.iter().skip(files.len().saturating_sub(2));
-        let text: String = newest.filter_map(|file| read_text(file, 2 * MAX_BYTES).ok()).collect();
-        let all: Vec<&str> = text.lines().collect();
+        let texts: Vec<String> = newest.filter_map(|file| read_text(file, 2 * MAX_BYTES).ok()).collect();
+        let all: Vec<&str> = texts.iter().flat_map(|text| text.lines()).collect();
         all[all.len().saturating_sub(lines)..].join("\n")
     }
 }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(names.last().unwrap(), "omp-2026-11-20.log");
         let tail = log.tail(10);
         assert_eq!(tail.lines().count(), 2, "{tail}");
-        assert!(tail.ends_with("day 19 second row") && tail.starts_with("10:00:00.000 "), "{tail}");
+        assert!(tail.ends_with("day 19␊second row") && tail.starts_with("10:00:00.000 "), "{tail}");
     }
 
     #[test]

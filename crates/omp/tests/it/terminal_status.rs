@@ -59,7 +59,6 @@ async fn presets_and_separators_change_at_once() {
         ] {
             set(&seat, "separator", separator, expect);
         }
-        set(&seat, "showHookStatus", "false", "statusLine.showHookStatus = false");
         seat.leaves();
     })
     .await;

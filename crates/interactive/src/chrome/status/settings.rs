@@ -47,8 +47,6 @@ pub const STATUS_SETTINGS: &[Setting] = &[
     .titled("Session color"),
     Setting::new("Look", "statusLine.transparent", Bool, "false", "Draw the status line without a background.")
         .titled("Transparent status line"),
-    Setting::new("", "statusLine.showHookStatus", Bool, "true", "Accepted; hooks cannot set a status yet.")
-        .titled("Hook status"),
     Setting::new("", "statusLine.compactThinkingLevel", Bool, "false", "Shorten the thinking level: min, med.")
         .titled("Short thinking level"),
     Setting::new(

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use super::person::Person;
 
 const LIMIT: Duration = Duration::from_secs(120);
+/// Longer than a question ignores keys after another key.
+const KEY_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Pane<'a> {
     person: &'a Person,
@@ -78,6 +80,23 @@ impl<'a> Pane<'a> {
             let left = LIMIT.saturating_sub(start.elapsed());
             assert!(self.written.recv_timeout(left).is_ok(), "waited in vain for {what}:\n{screen}");
             while self.written.try_recv().is_ok() {}
+        }
+    }
+
+    /// Types an answer until it counts: keys that come as soon as a question appears are ignored.
+    #[track_caller]
+    pub fn answers(&self, keys: &str, what: &str, wanted: impl Fn(&str) -> bool) {
+        let start = Instant::now();
+        loop {
+            self.types(keys);
+            let pause = Instant::now() + KEY_PAUSE;
+            while Instant::now() < pause {
+                if wanted(&self.told(&["capture-pane", "-p"])) {
+                    return;
+                }
+                let _ = self.written.recv_timeout(pause.saturating_duration_since(Instant::now()));
+            }
+            assert!(start.elapsed() < LIMIT, "waited in vain for {what}");
         }
     }
 
