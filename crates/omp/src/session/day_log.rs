@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use omp_session::{AgentEvent, EndReason, SessionCx, SessionEvent, SessionFeature, StartSource};
 use omp_stdx::plain_file::read_text;
@@ -40,7 +41,8 @@ impl DayLog {
 
     /// Adds a line. A full disk or a missing permission does not end a session.
     pub fn add(&self, line: &str) {
-        let _ = self.try_add(&Zoned::now(), line);
+        // In UTC, because local time would read the time zone database at every start.
+        let _ = self.try_add(&Timestamp::now().to_zoned(TimeZone::UTC), line);
     }
 
     fn try_add(&self, now: &Zoned, line: &str) -> std::io::Result<()> {
