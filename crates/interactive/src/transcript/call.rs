@@ -62,6 +62,13 @@ impl CallBlock {
         }
     }
 
+    /// A finished call with the view of its tool, the text below it, and images.
+    #[cfg(test)]
+    pub fn ended(view: View, said: &str, pictures: Vec<Hung>) -> Self {
+        let call = Self::new(String::new(), "");
+        Self { view, said: said.to_owned(), pictures, state: State::Ended, ..call }
+    }
+
     /// Adds a chunk of its arguments.
     pub fn arrive(&mut self, delta: &str) {
         self.partial.push(delta, &mut self.arguments);
