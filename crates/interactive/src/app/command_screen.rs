@@ -337,6 +337,13 @@ mod tests {
         assert!(!screens.is_open() && drawn(&mut screens, 40, 7, soon).is_none());
     }
 
+    #[test]
+    fn the_title_at_three_sizes_and_in_both_themes() {
+        let long = format!("git rebase -i {}", "origin/a-branch ".repeat(20));
+        let titles = |space: &Space<'_>| ["vim src/main.rs", &long].map(|command| title(command, space)).to_vec();
+        insta::assert_snapshot!(crate::looks::looks(titles));
+    }
+
     #[tokio::test]
     async fn escape_twice_hands_back_and_once_goes_to_the_program() {
         for (pause, between, expect) in [
