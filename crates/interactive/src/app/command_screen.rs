@@ -178,7 +178,8 @@ impl Running {
 fn title(command: &str, space: &Space<'_>) -> Line {
     let rule = space.theme.fg(Token::Border);
     let back = "esc esc ends it";
-    let room = space.width.saturating_sub(display_width::width(back) + 8);
+    // At least one column of the rule stands between them.
+    let room = space.width.saturating_sub(display_width::width(back) + 9);
     let command = one_line(command);
     let name = display_width::ellipsize(&command, room).into_owned();
     if room < 4 {
