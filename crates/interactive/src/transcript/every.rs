@@ -127,7 +127,8 @@ fn files_that_are_read() {
     let found = || read("src/main.rs", Status::Done, "120 lines", "");
     let mut several = Reads::default();
     several.add(found());
-    several.add(read("src/gone.rs", Status::Failed, "not found", "src/gone.rs does not exist"));
+    let error = "File not found: src/gone.rs\nhint: list the folder, or search for the file with find";
+    several.add(read("src/gone.rs", Status::Failed, "not found", error));
     let mut alone = Reads::default();
     alone.add(found());
     check_both("reads", vec![Box::new(several), Box::new(alone)]);

@@ -394,5 +394,5 @@ pub fn said(content: &[Content], gallery: &Gallery) -> Note {
 
 fn remind(reminded: &Reminded) -> String {
     let Reminded { kind, attempt, max_attempts, .. } = reminded;
-    format!("reminded the model of its unfinished {kind} ({attempt} of {max_attempts})")
+    format!("reminded the model of its unfinished {kind} list ({attempt} of {max_attempts})")
 }
