@@ -27,7 +27,7 @@ async fn an_edit_shows_its_diff_while_it_is_still_written() {
           4   three
 
         * Working… · 0s · esc to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────

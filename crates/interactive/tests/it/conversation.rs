@@ -18,7 +18,7 @@ async fn it_starts_with_a_prompt() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -136,7 +136,7 @@ async fn a_message_and_its_answer() {
         • one
         • two
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -194,7 +194,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
 
         Done.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -232,7 +232,7 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
 
           after: and then this  (alt+up to edit)
         * Working… · 0s · esc to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
