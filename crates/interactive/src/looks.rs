@@ -14,10 +14,15 @@ const SIZES: [(usize, usize); 3] = [(80, 24), (120, 40), (200, 50)];
 type Pair = (Style, Style);
 
 /// Draws at every size, in both themes. The text must be the same in both and fit.
-pub(crate) fn looks(mut draw: impl FnMut(&Space<'_>) -> Vec<Line>) -> String {
+pub(crate) fn looks(draw: impl FnMut(&Space<'_>) -> Vec<Line>) -> String {
+    looks_at(&SIZES, draw)
+}
+
+/// Draws in windows of other sizes; the styles are those of the first one.
+pub(crate) fn looks_at(sizes: &[(usize, usize)], mut draw: impl FnMut(&Space<'_>) -> Vec<Line>) -> String {
     let (dark, light) = (Theme::dark(), Theme::light());
     let (mut shown, mut styles) = (String::new(), Vec::new());
-    for (width, height) in SIZES {
+    for (width, height) in sizes.iter().copied() {
         let mut rows = |theme: &Theme| draw(&Space { width, height, theme, focused: true });
         let (dark, light) = (rows(&dark), rows(&light));
         assert_eq!(dark.len(), light.len(), "as many rows in both themes");
@@ -26,7 +31,7 @@ pub(crate) fn looks(mut draw: impl FnMut(&Space<'_>) -> Vec<Line>) -> String {
             assert_eq!(dark.text(), light.text(), "the same text in both themes");
             assert!(dark.width() <= width, "{:?} is wider than {width}", dark.text());
             let text = dark.text();
-            match width == SIZES[0].0 {
+            match width == sizes[0].0 {
                 true => writeln!(shown, "{}  {}", display_width::pad(&text, width), runs(dark, light, &mut styles)),
                 false => writeln!(shown, "{}", text.trim_end()),
             }

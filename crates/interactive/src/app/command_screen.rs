@@ -178,7 +178,8 @@ impl Running {
 fn title(command: &str, space: &Space<'_>) -> Line {
     let rule = space.theme.fg(Token::Border);
     let back = "esc esc ends it";
-    let room = space.width.saturating_sub(display_width::width(back) + 8);
+    // At least one column of the rule stands between them.
+    let room = space.width.saturating_sub(display_width::width(back) + 9);
     let command = one_line(command);
     let name = display_width::ellipsize(&command, room).into_owned();
     if room < 4 {
@@ -335,6 +336,13 @@ mod tests {
         assert_eq!(open.next().await, ScreenEvent::Resized(ScreenSize { rows: 11, columns: 50 }));
         assert_eq!(open.close(), "text\n");
         assert!(!screens.is_open() && drawn(&mut screens, 40, 7, soon).is_none());
+    }
+
+    #[test]
+    fn the_title_at_three_sizes_and_in_both_themes() {
+        let long = format!("git rebase -i {}", "origin/a-branch ".repeat(20));
+        let titles = |space: &Space<'_>| ["vim src/main.rs", &long].map(|command| title(command, space)).to_vec();
+        insta::assert_snapshot!(crate::looks::looks(titles));
     }
 
     #[tokio::test]

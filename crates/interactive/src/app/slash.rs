@@ -120,7 +120,7 @@ impl Running {
         match obeyed {
             Ok(Obeyed::Show(text)) => {
                 if !text.trim().is_empty() {
-                    self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
+                    self.note(Tone::Reply, &format!("{}\n{text}", typed.text.trim()));
                 }
                 if typed.text.split_whitespace().any(|word| word.starts_with("statusLine.")) {
                     self.read_status_look();

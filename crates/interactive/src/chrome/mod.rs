@@ -1,5 +1,7 @@
 //! The rows below the transcript that change often: queued messages, running work, tasks, status.
 
+#[cfg(test)]
+mod every;
 mod queue;
 mod status;
 mod todos;

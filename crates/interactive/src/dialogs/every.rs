@@ -33,6 +33,8 @@ fn dialogs() -> Vec<(&'static str, Box<dyn Dialog>)> {
         ("theme", Box::new(ThemeDialog::new(names, "gone"))),
         ("history", Box::new(HistoryDialog::new(prompts))),
         ("hotkeys", Box::new(HotkeysDialog::new(Keymap::defaults().help()))),
+        ("menu", Box::new(menu::tests::menu())),
+        ("page", Box::new(page::tests::log())),
         ("copy", Box::new(CopyDialog::new(copyables(Some("```\na"), None)))),
     ]
 }

@@ -34,9 +34,10 @@ impl MenuDialog {
 impl Dialog for MenuDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, &self.title, "");
+        let inner = sheet.inner();
         let row = |at: usize, selected| {
             let item = &self.items[at];
-            Sheet::item(space, selected, &one_line(&item.label), &one_line(&item.facts))
+            Sheet::item(&inner, selected, &one_line(&item.label), &one_line(&item.facts))
         };
         self.picker.draw(&mut sheet, "type to filter", row);
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
@@ -56,11 +57,11 @@ impl Dialog for MenuDialog {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::screen::{both, says};
     use super::*;
 
-    fn menu() -> MenuDialog {
+    pub fn menu() -> MenuDialog {
         let item = |label: &str, facts: &str, line: &str, is_begun| CommandChoice {
             label: label.to_owned(),
             facts: facts.to_owned(),

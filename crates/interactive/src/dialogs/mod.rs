@@ -25,6 +25,8 @@ pub(crate) mod screen;
 mod sessions;
 mod settings;
 mod sheet;
+#[cfg(test)]
+mod states;
 mod summary;
 mod theme;
 mod thinking;

@@ -50,8 +50,10 @@ impl PageDialog {
 impl Dialog for PageDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, &self.title, "");
-        sheet.push(self.search.draw("> ", "type to search", space));
-        let (rows, room) = (self.rows(space), sheet.room());
+        let inner = sheet.inner();
+        sheet.push(self.search.draw("> ", "type to search", &inner));
+        sheet.section();
+        let (rows, room) = (self.rows(&inner), sheet.room());
         self.last = rows.len().saturating_sub(room);
         let top = self.top.unwrap_or(self.last).min(self.last);
         if rows.is_empty() {
@@ -85,25 +87,45 @@ impl Dialog for PageDialog {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::screen::{draw, press, type_text};
     use super::*;
 
+    pub fn log() -> PageDialog {
+        let text: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+        PageDialog::new("Log".to_owned(), &text)
+    }
+
+    /// The row of the last line, and what follows it.
+    fn end(page: &mut PageDialog) -> (String, String) {
+        let drawn = draw(page, 60);
+        let rows: Vec<&str> = drawn.lines().collect();
+        let last = rows.iter().rposition(|row| row.contains("line ")).expect("a line");
+        let inside = |row: &str| row.trim_matches(['│', ' ']).to_owned();
+        (inside(rows[last]), rows[last + 1..].concat())
+    }
+
     #[test]
     fn a_page_opens_at_its_end_scrolls_and_is_searched() {
-        let text: String = (1..=40).map(|line| format!("line {line}\n")).collect();
-        let mut page = PageDialog::new("Log".to_owned(), &text);
-        assert!(draw(&mut page, 60).contains("line 40\nesc close · ↑↓ 32 above, 0 below"), "{}", draw(&mut page, 60));
+        let mut page = log();
+        let (last, footer) = end(&mut page);
+        assert!(last == "line 40" && footer.contains("esc close · ↑↓ 32 above, 0 below"), "{last} {footer}");
         press(&mut page, "pageUp up");
-        let drawn = draw(&mut page, 60);
-        assert!(drawn.contains("line 31\nesc") && !drawn.contains("line 32"), "{drawn}");
+        assert_eq!(end(&mut page).0, "line 31");
         press(&mut page, "pageDown pageDown pageDown");
-        assert!(draw(&mut page, 60).contains("line 40\n"));
+        assert_eq!(end(&mut page).0, "line 40");
         type_text(&mut page, "e 17");
-        assert_eq!(draw(&mut page, 60), "Log\n> e 17\nline 17\nesc close\n");
+        insta::assert_snapshot!(draw(&mut page, 60));
         assert!(matches!(press(&mut page, "escape"), DialogStep::Close(None)));
-        let mut long = PageDialog::new("Log".to_owned(), &"x".repeat(70));
-        assert!(draw(&mut long, 60).contains(&format!("{}\n{}\n", "x".repeat(60), "x".repeat(10))));
         assert!(draw(&mut PageDialog::new("Log".to_owned(), ""), 60).contains("Nothing here."));
+    }
+
+    /// A line that is wider than the frame goes on in the next row.
+    #[test]
+    fn no_part_of_a_long_line_is_lost() {
+        for width in [30, 60, 200] {
+            let mut long = PageDialog::new("Log".to_owned(), &"x".repeat(170));
+            assert_eq!(draw(&mut long, width).matches('x').count(), 170, "{}", draw(&mut long, width));
+        }
     }
 }

@@ -89,9 +89,9 @@ impl Keymap {
         row_named(name).map(|row| self.keys[row].clone()).unwrap_or_default()
     }
 
-    /// For hints, such as `ctrl+o`. Empty when no key is bound.
+    /// For hints, such as `ctrl+o`, in the short form of dialogs. Empty when no key is bound.
     pub fn shown(&self, name: &str) -> String {
-        self.keys_of(name).first().map(shown).unwrap_or_default()
+        self.keys_of(name).first().map(shown).unwrap_or_default().replace("escape", "esc")
     }
 
     /// Returns all bindings in the order of the table.

@@ -74,6 +74,7 @@ fn the_application_obeys() {
 fn hints_and_help() {
     let keymap = Keymap::defaults();
     assert_eq!(keymap.shown("app.tools.expand"), "ctrl+o");
+    assert_eq!(keymap.shown("app.interrupt"), "esc");
     assert_eq!(keymap.shown("app.clipboard.copyLine"), "shift+alt+l");
     assert_eq!((keymap.shown("app.session.new"), keymap.shown("no.such")), (String::new(), String::new()));
     assert_eq!(keymap.keys_of("app.tree.foldOrUp"), [key("ctrl+left"), key("alt+left")]);

@@ -50,6 +50,7 @@ impl Dialog for LoginDialog {
 mod tests {
     use super::*;
     use crate::dialogs::screen::{both, says};
+    use crate::looks::looks;
     use crate::setup::Provider;
 
     fn places() -> KeyPlaces {
@@ -82,6 +83,14 @@ mod tests {
         let asked = both(&mut dialog(Some("openai")));
         for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter save · esc back"] {
             assert!(asked.contains(told), "{told}: {asked}");
+        }
+    }
+
+    #[test]
+    fn the_pages_at_three_sizes_and_in_both_themes() {
+        for (name, provider) in [("login", None), ("login-key", Some("openai"))] {
+            let mut dialog = dialog(provider);
+            insta::assert_snapshot!(name, looks(|space| dialog.draw(space)));
         }
     }
 

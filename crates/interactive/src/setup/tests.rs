@@ -277,8 +277,31 @@ fn mpsc_of(typed: &[&str]) -> (tokio::sync::mpsc::Sender<String>, tokio::sync::m
 #[test]
 fn the_pages_at_three_sizes_and_in_both_themes() {
     let key = Place::Key(nothing().providers[0].clone());
-    for (name, place) in [("start", Place::Start), ("providers", Place::Providers), ("key", key)] {
+    for (name, place) in
+        [("start", Place::Start), ("providers", Place::Providers), ("key", key), ("themes", Place::Themes)]
+    {
         let dialog = SetupDialog::new(Setup { found: something(), place, note: None });
+        insta::assert_snapshot!(name, looks(|space| dialog.draw(space)));
+    }
+}
+
+#[test]
+fn what_was_typed_and_what_was_answered_at_three_sizes_and_in_both_themes() {
+    let filtered = {
+        let mut dialog = SetupDialog::new(Setup { found: nothing(), place: Place::Providers, note: None });
+        dialog.input(&Input::Paste("op".to_owned()));
+        dialog
+    };
+    let refused = {
+        let mut setup = Setup { found: nothing(), place: Place::Key(nothing().providers[0].clone()), note: None };
+        setup.give("two words");
+        let mut dialog = SetupDialog::new(setup);
+        dialog.input(&Input::Paste("sk-123456".to_owned()));
+        dialog
+    };
+    let empty =
+        SetupDialog::new(Setup { found: nothing(), place: Place::Start, note: Some("Theme set to dark.".to_owned()) });
+    for (name, dialog) in [("filtered", filtered), ("refused", refused), ("nothing-found", empty)] {
         insta::assert_snapshot!(name, looks(|space| dialog.draw(space)));
     }
 }

@@ -62,6 +62,14 @@ impl CallBlock {
         }
     }
 
+    /// A finished call with the view of its tool, the text below it, which is an error if it failed, and images.
+    #[cfg(test)]
+    pub fn ended(view: View, said: &str, pictures: Vec<Hung>) -> Self {
+        let call = Self::new(String::new(), "");
+        let is_error = view.status == Status::Failed;
+        Self { view, said: said.to_owned(), is_error, pictures, state: State::Ended, ..call }
+    }
+
     /// Adds a chunk of its arguments.
     pub fn arrive(&mut self, delta: &str) {
         self.partial.push(delta, &mut self.arguments);
@@ -173,10 +181,15 @@ impl CallBlock {
         }
         let keep = self.view.keep;
         let mut rows = card::body(&self.view, space, self.expanded, keep);
-        if !self.said.trim().is_empty() {
-            let token = if self.is_error { Token::Error } else { Token::ToolOutput };
-            let keep = if self.state == State::Running { Keep::Tail } else { keep };
-            rows.extend(card::output(&self.said, space, space.theme.fg(token), self.expanded, keep));
+        let keep = if self.state == State::Running { Keep::Tail } else { keep };
+        // Only the error is red; the way out of it is not.
+        let hint = self.said.find("\nhint:").filter(|_| self.is_error).unwrap_or(self.said.len());
+        let (said, hint) = self.said.split_at(hint);
+        let token = if self.is_error { Token::Error } else { Token::ToolOutput };
+        for (text, token) in [(said, token), (hint.trim_start(), Token::Muted)] {
+            if !text.trim().is_empty() {
+                rows.extend(card::output(text, space, space.theme.fg(token), self.expanded, keep));
+            }
         }
         rows
     }

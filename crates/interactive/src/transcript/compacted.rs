@@ -1,7 +1,6 @@
 //! Marks where the conversation was compacted: a divider, with the summary below it when expanded.
 
-use omp_tui::text::wrap_text;
-use omp_tui::{Line, Space, Token};
+use omp_tui::{Line, Markdown, Space, Token};
 
 use super::folded::Foldable;
 
@@ -26,7 +25,10 @@ impl Foldable for Compacted {
         let about = omp_stdx::display_width::ellipsize(&about, room).into_owned();
         let mut rows = vec![Line::styled(format!("── compacted{about} · ctrl+o ──"), dim)];
         if expanded {
-            rows.extend(wrap_text(self.summary.trim_end(), space.width, space.theme.fg(Token::Text)));
+            let mut markdown = Markdown::default();
+            markdown.set(&self.summary);
+            markdown.finish();
+            rows.extend_from_slice(markdown.draw(space));
         }
         rows
     }

@@ -3,6 +3,8 @@
 mod call;
 mod card;
 mod compacted;
+#[cfg(test)]
+mod every;
 mod fired;
 mod folded;
 mod gallery;

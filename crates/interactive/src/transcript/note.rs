@@ -12,14 +12,16 @@ pub enum Tone {
     User,
     /// A notice of the program.
     Told,
+    /// A slash command in the first line, and its answer below.
+    Reply,
     Warning,
     Error,
     /// A divider, such as where a summary begins.
     Divider,
     /// Marks where an answer was cut.
     Mark,
-    /// The cost of a prompt.
-    Cost,
+    /// Something beside the conversation, such as the cost of a prompt.
+    Aside,
 }
 
 /// Changes only with its images.
@@ -50,7 +52,13 @@ impl Note {
                     .collect()
             }
             Tone::Told => wrap_text(self.text.trim_end(), space.width, theme.fg(Token::Text)),
-            Tone::Cost => wrap_text(&self.text, space.width, theme.fg(Token::Muted)),
+            Tone::Reply => {
+                let (typed, answer) = self.text.split_once('\n').unwrap_or((&self.text, ""));
+                let mut rows = wrap_text(typed, space.width, theme.fg(Token::Muted));
+                rows.extend(wrap_text(answer.trim_end(), space.width, theme.fg(Token::Text)));
+                rows
+            }
+            Tone::Aside => wrap_text(&self.text, space.width, theme.fg(Token::Muted)),
             Tone::Warning => led("! ", theme.fg(Token::Warning), self.text.trim_end(), theme.fg(Token::Warning), space),
             Tone::Error => {
                 let (what, hint) = match self.text.split_once("\nhint:") {

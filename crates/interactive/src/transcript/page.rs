@@ -4,9 +4,14 @@ use omp_tui::{Line, Markdown, Space, Span, Token};
 
 use super::Block;
 
-/// The signs of bars and the colour of each, so that a bar and its legend match.
-const SIGNS: [(char, Token); 5] =
-    [('█', Token::Accent), ('▓', Token::Success), ('▒', Token::Warning), ('▞', Token::MdHeading), ('░', Token::Dim)];
+/// The signs of bars and the colour of each, all different, so that a bar and its legend match.
+const SIGNS: [(char, Token); 5] = [
+    ('█', Token::Accent),
+    ('▓', Token::Success),
+    ('▒', Token::Warning),
+    ('▞', Token::SyntaxKeyword),
+    ('░', Token::Dim),
+];
 
 /// Never changes.
 pub struct Page {
@@ -107,5 +112,9 @@ mod tests {
         assert_eq!(style("▒").iter().map(|style| style.fg).collect::<Vec<_>>(), [theme.color(Token::Warning); 2]);
         assert_eq!(rows[0].text(), "/x");
         assert!(rows.iter().all(|row| row.width() <= 60));
+        for theme in [Theme::dark(), Theme::light()] {
+            let colors: Vec<_> = SIGNS.iter().map(|(_, token)| theme.color(*token)).collect();
+            assert!(colors.iter().enumerate().all(|(at, color)| !colors[..at].contains(color)), "{colors:?}");
+        }
     }
 }

@@ -47,7 +47,7 @@ impl Block for Reads {
             let title = card::title(&view, space);
             rows.push(if alone { title } else { clip(card::indented(vec![title]).remove(0), space.width) });
             if self.expanded || view.status == Status::Failed {
-                rows.extend(call.body(space));
+                rows.extend(if alone { call.body(space) } else { card::indented(call.body(&space.narrower(2))) });
             }
             rows.extend(call.draw_pictures(space));
         }

@@ -120,11 +120,11 @@ impl Scribe {
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.retry(log, reason, (*attempt, *max_attempts), *delay);
             }
-            SessionEvent::RetryEnd { final_error, .. } => {
-                self.end_retries(final_error.as_deref());
-            }
+            // The error of a failed run comes with its end, which says whether the line still tells anything.
+            SessionEvent::RetryEnd { success: true, .. } => self.end_retries(None),
+            SessionEvent::RetryEnd { .. } => {}
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
-            SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
+            SessionEvent::Reminded(reminded) => self.note(log, Tone::Aside, remind(reminded)),
             SessionEvent::RulesFired(fired) => {
                 self.end_reads();
                 self.stopped_by_rule |= fired.interrupts;
@@ -303,10 +303,13 @@ impl Scribe {
 
     fn idle(&mut self, log: &mut Log, end: &RunEnd) {
         self.close();
-        self.end_retries(None);
+        self.end_retries(match end {
+            RunEnd::Failed(error) => Some(&error.message),
+            _ => None,
+        });
         let turn = self.turn.take().filter(|turn| turn.total_tokens > 0 && self.costs.get().turns);
         if let Some(turn) = turn {
-            self.note(log, Tone::Cost, cost_line(&turn));
+            self.note(log, Tone::Aside, cost_line(&turn));
         }
         match end {
             RunEnd::Finished => {}
@@ -391,5 +394,5 @@ pub fn said(content: &[Content], gallery: &Gallery) -> Note {
 
 fn remind(reminded: &Reminded) -> String {
     let Reminded { kind, attempt, max_attempts, .. } = reminded;
-    format!("reminded the model of its unfinished {kind} ({attempt} of {max_attempts})")
+    format!("reminded the model of its unfinished {kind} list ({attempt} of {max_attempts})")
 }

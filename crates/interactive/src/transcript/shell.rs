@@ -18,8 +18,8 @@ pub struct ShellBlock {
     /// Not sent to the model.
     private: bool,
     output: String,
-    /// The final message; `None` while it runs.
-    ended: Option<(bool, String)>,
+    /// The final message and its colour; `None` while it runs.
+    ended: Option<(Token, String)>,
     expanded: bool,
     version: u64,
 }
@@ -56,9 +56,14 @@ impl ShellBlock {
                 {
                     said.push(format!("full output: artifact://{artifact}"));
                 }
-                (run.exit_code == Some(0), said.join("\n"))
+                let token = match run.exit_code {
+                    _ if run.cancelled => Token::Warning,
+                    Some(0) => Token::Muted,
+                    _ => Token::Error,
+                };
+                (token, said.join("\n"))
             }
-            Err(problem) => (false, problem.clone()),
+            Err(problem) => (Token::Error, problem.clone()),
         });
         self.version += 1;
     }
@@ -77,9 +82,8 @@ impl Block for ShellBlock {
         let title = Line::styled(sign, theme.fg(token)).with(command, theme.fg(token).bold());
         let mut rows = vec![clip(title, space.width)];
         rows.extend(card::output(&self.output, space, theme.fg(Token::ToolOutput), self.expanded, Keep::Tail));
-        if let Some((well, said)) = self.ended.as_ref().filter(|(_, said)| !said.is_empty()) {
-            let style = theme.fg(if *well { Token::Muted } else { Token::Error });
-            rows.extend(card::output(said, space, style, true, Keep::Head));
+        if let Some((token, said)) = self.ended.as_ref().filter(|(_, said)| !said.is_empty()) {
+            rows.extend(card::output(said, space, theme.fg(*token), true, Keep::Head));
         }
         rows
     }

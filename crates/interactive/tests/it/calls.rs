@@ -26,8 +26,8 @@ async fn an_edit_shows_its_diff_while_it_is_still_written() {
           3 + und
           4   three
 
-        * Working… · 0s · escape to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        * Working… · 0s · esc to interrupt
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────

@@ -46,7 +46,7 @@ async fn a_model_is_chosen_with_a_role_and_a_level() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ╭─ Model  2 of 2 · all providers ──────────────────────────╮
         │ > type to filter                                         │
         ├──────────────────────────────────────────────────────────┤
@@ -113,7 +113,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
 
         Said.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ╭─ Settings  1 of 17 ──────────────────────────────────────╮
         │ [Approval] Messages Look Files                           │
         │ > hideThinking                                           │
@@ -226,7 +226,7 @@ async fn the_keys_are_shown_as_they_are_bound() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ╭─ Keys ───────────────────────────────────────────────────╮
         │ > search                                                 │
         ├──────────────────────────────────────────────────────────┤

@@ -18,7 +18,7 @@ async fn it_starts_with_a_prompt() {
         omp 0 · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -136,7 +136,7 @@ async fn a_message_and_its_answer() {
         • one
         • two
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -194,7 +194,7 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
 
         Done.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -231,8 +231,8 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
         never told to the end
 
           after: and then this  (alt+up to edit)
-        * Working… · 0s · escape to interrupt
-        mock/mock-model · high · 0%/200k · main · auto
+        * Working… · 0s · esc to interrupt
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -254,7 +254,7 @@ async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
         stage.say("go").await;
         stage.until("! the provider is overloaded; retry 1 of 10 in 2").await;
         stage.until("Waiting to retry").await;
-        assert!(stage.text().contains("escape to interrupt"), "{}", stage.text());
+        assert!(stage.text().contains("esc to interrupt"), "{}", stage.text());
         // The line counts down where it stands.
         let seconds = |text: &str| -> u32 {
             let rest = text.split("1 of 10 in ").nth(1).and_then(|rest| rest.split('s').next());
@@ -267,6 +267,7 @@ async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
         stage.until_gone("Waiting to retry").await;
         stage.until("✗ the provider is overloaded").await;
         stage.until("hint: /retry asks again").await;
+        assert_eq!(stage.text().matches("overloaded").count(), 1, "{}", stage.text());
     })
     .await;
 }
@@ -321,9 +322,9 @@ async fn an_unknown_command_is_not_guessed() {
         stage.say("!wait").await;
         stage.until("ran wait").await;
         // The animated row names the command, its time and the key that stops it.
-        stage.until("wait · 0s · escape to interrupt").await;
+        stage.until("wait · 0s · esc to interrupt").await;
         stage.press("ctrl+d").await;
-        stage.until("a turn is running; press escape to stop it").await;
+        stage.until("a turn is running; press esc to stop it").await;
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;
         stage.until_gone("to interrupt").await;

@@ -80,7 +80,7 @@ async fn a_picture_that_is_read_is_made_of_characters_and_goes_at_the_end() {
 
         A red one.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────
@@ -138,7 +138,7 @@ async fn where_there_is_no_way_a_line_stands_for_it() {
 
         A red one.
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────

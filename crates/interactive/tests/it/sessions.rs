@@ -35,7 +35,7 @@ async fn a_session_that_goes_on_shows_what_was_said() {
 
         answer 2
 
-        mock/mock-model · high · 0%/200k · main · auto
+        mock/mock-model high · 0%/200k · main · auto
         ────────────────────────────────────────────────────────────
         >
         ────────────────────────────────────────────────────────────

@@ -338,8 +338,8 @@ impl Stage {
     /// Returns the screen with a fixed spinner and fixed seconds, independent of timing.
     pub fn still(&self) -> String {
         let still = |row: &str| match row.split_once(" · ") {
-            Some((doing, rest)) if rest.ends_with("escape to interrupt") => {
-                format!("{} · 0s · escape to interrupt", doing.replace(|c| ('⠀'..='⣿').contains(&c), "*"))
+            Some((doing, rest)) if rest.ends_with("esc to interrupt") => {
+                format!("{} · 0s · esc to interrupt", doing.replace(|c| ('⠀'..='⣿').contains(&c), "*"))
             }
             _ => row.to_owned(),
         };

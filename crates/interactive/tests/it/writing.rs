@@ -181,12 +181,12 @@ async fn commands_are_offered_after_a_slash() {
         ────────────────────────────────────────────────────────────
         > /e
         ────────────────────────────────────────────────────────────
-        ❯ /echo [words]  Says it again
-          /earlier       Goes on with an earlier session
-          /exit          Exit omp
-          /hotkeys       List the key bindings
-          /theme         Choose a theme
-          /plan-review   Show the plan again
+        ❯ /exit         Exit omp (also /quit)
+          /echo         Says it again
+          /earlier      Goes on with an earlier session
+          /plan-review  Show the plan again
+          /theme        Choose a theme
+          /hotkeys      List the key bindings
         ");
         stage.type_text("c").await;
         stage.press("tab").await;

@@ -49,7 +49,7 @@ async fn ctrl_c_stops_a_command_and_words_of_a_shell_leave() {
         seat.keys("go\r");
         seat.until("begun");
         seat.keys(CTRL_D);
-        seat.until("a turn is running; press escape to stop it");
+        seat.until("a turn is running; press esc to stop it");
         seat.keys(CTRL_C);
         seat.until("interrupted");
         seat.until_gone(RUNS);

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::super::screen::{both, draw, press, says, type_text};
 use super::*;
+use crate::looks::looks;
 
 fn bash() -> PendingApproval {
     PendingApproval {
@@ -31,7 +32,7 @@ pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
     PendingApproval { tool: "edit".into(), reason: None, details, ..bash() }
 }
 
-fn push() -> PendingApproval {
+pub(in crate::dialogs) fn push() -> PendingApproval {
     let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
     let effects = [Effect::Run { words, whole: true }];
     let details = CallDetails {
@@ -144,7 +145,7 @@ fn the_rule_can_be_written_otherwise() {
 
 /// Everything that is asked and every answer is visible at once.
 #[test]
-fn the_dialog_at_three_sizes() {
+fn the_dialog_at_three_sizes_and_in_both_themes() {
     let ten = (1..=10).map(|at| format!("cargo test -p crate-{at} --all-features")).collect::<Vec<_>>().join(" &&\n");
     let with = |command: &str, reason: Option<&str>, lines: &[&str]| {
         let details = CallDetails {
@@ -172,17 +173,16 @@ fn the_dialog_at_three_sizes() {
         ),
     ];
     for (name, call) in calls {
-        let shown: Vec<String> = [(80, 24), (120, 40), (200, 50)]
-            .map(|(width, height)| {
-                let shown = drawn_at(&mut dialog(call.clone()), width, height);
-                for answer in ["Allow ", "y  Yes, once", "n  No", "t  No, and say", "esc refuse"] {
-                    assert!(shown.contains(answer), "{answer} at {width}x{height}:\n{shown}");
-                }
-                format!("{width}x{height}\n{shown}")
-            })
-            .to_vec();
-        assert!(name != "ten-lines" || shown[0].contains("crate-10"), "{}", shown[0]);
-        insta::assert_snapshot!(format!("approve_{name}"), shown.join("\n"));
+        let drawn = looks(|space| {
+            let rows = dialog(call.clone()).draw(space);
+            let shown: String = rows.iter().map(|row| row.text() + "\n").collect();
+            for answer in ["Allow ", "y  Yes, once", "n  No", "t  No, and say", "esc refuse"] {
+                assert!(shown.contains(answer), "{answer} at {}x{}:\n{shown}", space.width, space.height);
+            }
+            assert!(rows.len() <= space.height && (name != "ten-lines" || shown.contains("crate-10")), "{shown}");
+            rows
+        });
+        insta::assert_snapshot!(format!("approve_{name}"), drawn);
     }
 }
 
