@@ -85,8 +85,8 @@ pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{
     ArgumentValues, Attached, Called, CalledCommand, CommandChoice, CommandGroup, CommandScreen, CommandSource, MENU,
-    MISSING_COMMANDS, MenuEntry, Obeyed, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY, TypedPrompt,
-    menu_entry,
+    MISSING_COMMANDS, MenuEntry, Obeyed, ShownInstead, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY,
+    TypedPrompt, menu_entry,
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{

@@ -17,8 +17,8 @@ use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
-    with_retry_hint,
+    SessionEvent, SessionHost, SessionSwitch, ShownInstead, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries,
+    ToolOutcome, Wish, with_retry_hint,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -321,13 +321,7 @@ impl Plain<'_> {
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(
-                    Obeyed::Show(text)
-                    | Obeyed::Page { text, .. }
-                    | Obeyed::Card { text, .. }
-                    | Obeyed::Screen { text, .. },
-                ) => self.teller.say(&text)?,
-                Ok(Obeyed::Copy(text)) => {
+                Ok(Obeyed::Show { text, instead: ShownInstead::Copy }) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {
                         true => self.prompt.outside.copy(&text, false).await.ok(),
@@ -339,6 +333,7 @@ impl Plain<'_> {
                         None => self.teller.say(&text)?,
                     }
                 }
+                Ok(Obeyed::Show { text, .. }) => self.teller.say(&text)?,
                 Ok(Obeyed::Send(Command::Prompt(prompt))) => self.converse(prompt).await?,
                 Ok(Obeyed::Send(_) | Obeyed::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use omp_headless::Exit;
-use omp_session::{Obeyed, SessionHost, TypedPrompt};
+use omp_session::{SessionHost, TypedPrompt};
 use omp_types::{Content, Env};
 
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
@@ -55,8 +55,7 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
     let typed = if json { "/context json" } else { "/context" };
-    match opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await? {
-        Obeyed::Show(text) | Obeyed::Page { text, .. } => print_quoted(&format!("{text}\n")),
-        _ => Err("/context has no text".to_owned()),
-    }
+    let obeyed = opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await?;
+    let text = obeyed.into_text().ok_or("/context has no text")?;
+    print_quoted(&format!("{text}\n"))
 }
