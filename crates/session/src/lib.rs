@@ -77,7 +77,7 @@ pub use prompt::{
     Tree, context_report,
 };
 pub use queue_modes::queues_from_settings;
-pub use recorder::{Recorder, RecorderError, SessionHeader};
+pub use recorder::{Recorder, RecorderError, RunningRecorder, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
@@ -91,7 +91,7 @@ pub use slash::{
 pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
-    SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
+    SPENDING_SETTINGS, SessionBudget, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
@@ -116,6 +116,8 @@ pub struct SessionOptions {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// The slash commands of the source [`OWN_SOURCE`].
+    pub commands: Vec<Arc<dyn SlashCommand>>,
     pub system: SystemPrompt,
     pub recorder: Recorder,
     /// Replaces secrets by placeholders in everything that is written and sent.
@@ -144,6 +146,8 @@ pub struct SessionOptions {
     /// The features of the session, in this order: [`StandardFeatures::list`].
     pub features: Vec<Arc<dyn SessionFeature>>,
     pub compaction: CompactionOptions,
+    /// The limits of the tokens and the cost.
+    pub budget: SessionBudget,
 }
 
 impl SessionOptions {
@@ -154,6 +158,7 @@ impl SessionOptions {
             model,
             thinking: ThinkingLevel::Off,
             tools: Vec::new(),
+            commands: Vec::new(),
             system: "".into(),
             access: Access::new(AccessMap::open(&recorder.header().cwd)),
             recorder,
@@ -171,6 +176,7 @@ impl SessionOptions {
             look_around: None,
             features: StandardFeatures::default().list(),
             compaction: CompactionOptions::default(),
+            budget: SessionBudget::default(),
         }
     }
 }
@@ -455,11 +461,6 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
-    }
-
-    /// Declares that this front end can show a run that the user did not start.
-    pub fn allow_waking(&self) {
-        self.control.waking.allow();
     }
 
     /// Answers a question from the conversation without becoming part of it. Neither is stored.

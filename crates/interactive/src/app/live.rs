@@ -200,7 +200,6 @@ impl Running {
         let counts = self.status.look.counts_changes();
         let around = &self.around;
         let git_watch = GitWatch::begin(around.surroundings.clone(), folder.clone(), counts, around.news.clone());
-        session.allow_waking();
         let mut live = Live {
             events: session.events(),
             session,

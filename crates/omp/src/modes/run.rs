@@ -93,7 +93,7 @@ async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> 
     if !args.messages.is_empty() {
         return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
     }
-    let host = Arc::new(Host::new(args, setup, true).at_once(setup));
+    let host = Arc::new(Host::new(args, setup, true).waking().at_once(setup));
     let uris = Arc::new(HostUris::default());
     let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
     startup::told();

@@ -20,7 +20,7 @@ use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
 use omp_policy::{Policy, RulePlaces};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OWN_SOURCE, OfferedModel, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory,
+    BudgetLimits, OfferedModel, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionBudget, SessionFactory,
     SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
     queues_from_settings,
 };
@@ -49,7 +49,7 @@ use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
 use crate::session::stream_tap::StreamTap;
 use crate::session::titles;
-use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
+use crate::session::todos::{EditedTodos, SharedTodos, TodoReminder};
 use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
@@ -146,6 +146,8 @@ pub struct SessionPlan {
     pub begun: StartSource,
     /// Whether a user is present to answer questions.
     pub attended: bool,
+    /// Whether the front end can show a run that the user did not start.
+    pub wakes: bool,
     /// Whether the session gets a title.
     pub titled: bool,
     /// Overrides the flags.
@@ -210,7 +212,7 @@ impl Blueprint {
 
     /// Assembles a session and starts it.
     pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, FolderProblem> {
-        let SessionPlan { editor, mut opened, begun, attended, titled, prompt, mut warnings } = plan;
+        let SessionPlan { editor, mut opened, begun, attended, wakes, titled, prompt, mut warnings } = plan;
         let shared = &self.shared;
         warnings.append(&mut opened.warnings);
         warnings.extend(self.setup.rules().warnings.clone());
@@ -233,7 +235,6 @@ impl Blueprint {
         if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
             tools.shell.read_start_files();
         }
-        let user_edit = edited_todos(&opened.resumed.messages);
         note_model(&mut opened.recorder, opened.is_resumed, &model, thinking);
         let Equipment { policy, system, hooks, undo, budget, warnings: told } =
             self.equip(setup, &mut opened.recorder, &tools, &model, prompt)?;
@@ -248,18 +249,20 @@ impl Blueprint {
             files: undo.clone().map(|undo| undo::kept(setup, undo, &tools.jobs, veil.clone())),
             titling,
             jobs: Some(watched(&tools.jobs)),
-            jobs_wake: setup.settings.of(omp_tools::SETTINGS).get("async.wakeIdle"),
-            run_budget: shared.budget.clone(),
-            budget,
+            jobs_wake: wakes && setup.settings.of(omp_tools::SETTINGS).get("async.wakeIdle"),
         };
         let rule_keeper = Arc::new(RuleFile {
             settings: setup.dirs.settings_file(),
             projects: ProjectRules::new(&setup.dirs.agent),
             workspace: policy.rules.places().workspace.clone(),
         });
+        let safeguards = containing::safeguards(setup, undo.is_some());
+        let todos = tools.todos;
+        let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
         let (session, actor) = Session::open(SessionOptions {
             thinking,
             tools: tools.tools,
+            commands: omp_commands::all(CommandParts { files: undo, ..parts }),
             system,
             veil,
             resumed,
@@ -275,15 +278,9 @@ impl Blueprint {
             look_around: setup.look_around(),
             features: features.list(),
             compaction: compacting::options(setup, line.client, shared.available.clone()),
+            budget: SessionBudget { run: shared.budget.clone(), session: budget },
             ..SessionOptions::new(llm, model, recorder)
         });
-        let todos = tools.todos;
-        let safeguards = containing::safeguards(setup, undo.is_some());
-        let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
-        session.set_commands(OWN_SOURCE, omp_commands::all(CommandParts { files: undo, ..parts }));
-        if let (Some(board), Some(phases)) = (&todos, user_edit) {
-            board.resume(phases);
-        }
         containing::make_ahead(setup.containment());
         Ok(OpenSession {
             session,
@@ -477,6 +474,7 @@ impl Blueprint {
         if let Some(board) = tools.todos.clone() {
             let settings = setup.settings.of(omp_tools::SETTINGS);
             let max = if settings.get("todo.reminders") { settings.get("todo.remindersMax") } else { 0 };
+            features.push(Arc::new(EditedTodos(board.clone())));
             features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
         }
         if recorder.path().is_some() {
@@ -497,6 +495,7 @@ impl Blueprint {
             opened,
             begun: StartSource::Startup,
             attended: false,
+            wakes: false,
             titled: false,
             prompt,
             warnings: Vec::new(),

@@ -31,6 +31,8 @@ pub struct Host {
     attended: bool,
     /// Whether `--continue` in this terminal resumes the last of these sessions.
     in_terminal: bool,
+    /// Whether the end of a background job may start a run.
+    wakes: bool,
     dirs: Dirs,
     sessions: SessionsDir,
     shared: Arc<SharedParts>,
@@ -60,6 +62,7 @@ impl Host {
             args,
             attended,
             in_terminal: false,
+            wakes: false,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
             has_begun: AtomicBool::new(false),
             first: Mutex::default(),
@@ -75,6 +78,11 @@ impl Host {
     /// For a front end that a person started in a terminal: `--continue` there resumes its last session.
     pub fn in_terminal(self) -> Self {
         Self { in_terminal: true, ..self }
+    }
+
+    /// For a front end that can show a run that the user did not start.
+    pub fn waking(self) -> Self {
+        Self { wakes: true, ..self }
     }
 
     /// Returns the blueprint of a folder. The folder is read again, unless this is the first session and its folder was just
@@ -159,8 +167,16 @@ impl Host {
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
         let opened = sessions::open(setup, &self.args.session, wish)?;
         let file = opened.recorder.path();
-        let (attended, titled) = (self.attended, self.titles());
-        let plan = SessionPlan { editor, opened, begun, attended, titled, prompt: AskedPrompt::default(), warnings };
+        let plan = SessionPlan {
+            editor,
+            opened,
+            begun,
+            attended: self.attended,
+            wakes: self.wakes,
+            titled: self.titles(),
+            prompt: AskedPrompt::default(),
+            warnings,
+        };
         let opened = blueprint.assemble(plan).await?;
         self.has_begun.store(true, Ordering::Relaxed);
         if let Some(file) = file.filter(|_| self.in_terminal) {
