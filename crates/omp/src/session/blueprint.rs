@@ -24,7 +24,7 @@ use omp_session::{
     SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
     queues_from_settings,
 };
-use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList, UserPython};
+use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
@@ -239,7 +239,7 @@ impl Blueprint {
         let Equipment { policy, system, hooks, undo, budget, warnings: told } =
             self.equip(setup, &mut opened.recorder, &tools, &model, prompt)?;
         warnings.extend(told);
-        let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts);
+        let python = UserInterpreter::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts);
         let (recorder, resumed) = (opened.recorder, opened.resumed);
         let header = recorder.header().clone();
         let features = StandardFeatures {
@@ -287,7 +287,7 @@ impl Blueprint {
             actor,
             header,
             shell: Arc::new(UserTerminal(tools.shell)),
-            python: Some(Arc::new(UserInterpreter(python))),
+            python: Some(Arc::new(python)),
             todos: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn omp_session::TodoBoard>),
             safeguards,
             factory: Some(self.clone()),
