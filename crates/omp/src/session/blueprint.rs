@@ -32,7 +32,6 @@ use crate::cli::{RunArgs, SessionArgs};
 use crate::folder::containing;
 use crate::folder::{AskedPrompt, FolderProblem, FolderSetup};
 use crate::modes::first_run::FirstRun;
-use crate::output::warn;
 use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
 use crate::session::compacting;
 use crate::session::day_log::{DayLog, LoggedSession};
@@ -194,6 +193,19 @@ struct Equipment {
     warnings: Vec<String>,
 }
 
+/// Why a session could not be made.
+pub struct AssemblyFailed {
+    pub problem: FolderProblem,
+    /// The warnings until then: a broken models.yml may be the reason why there is no model.
+    pub warnings: Vec<String>,
+}
+
+impl From<FolderProblem> for AssemblyFailed {
+    fn from(problem: FolderProblem) -> Self {
+        Self { problem, warnings: Vec::new() }
+    }
+}
+
 /// The configuration of the folder, the flags of the run and the state that all sessions share.
 pub struct Blueprint {
     setup: Arc<FolderSetup>,
@@ -211,7 +223,7 @@ impl Blueprint {
     }
 
     /// Assembles a session and starts it.
-    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, FolderProblem> {
+    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, AssemblyFailed> {
         let SessionPlan { editor, mut opened, begun, attended, wakes, titled, prompt, mut warnings } = plan;
         let shared = &self.shared;
         warnings.append(&mut opened.warnings);
@@ -219,7 +231,8 @@ impl Blueprint {
         opened.resources.push(skills_resource(&self.setup));
         opened.resources.extend(rules_resource(&self.setup));
         let mut registry = shared.registry.lock().await;
-        let line = self.model_line(&registry)?;
+        let (line, told) = self.model_line(&registry)?;
+        warnings.extend(told);
         let recorded = std::mem::take(&mut opened.recorded);
         let (veil, chosen, told) =
             self.choose(&mut registry, &line, recorded, titled, opened.recorder.path().is_some()).await;
@@ -227,8 +240,10 @@ impl Blueprint {
         let setup = &self.setup.keeping_back(registry.secrets());
         drop(registry);
         warnings.extend(told);
-        // Warnings are printed even if there is no model: a broken models.yml may be the reason.
-        let ChosenLlm { model, thinking, llm, titling, retry } = chosen.inspect_err(|_| warn(&warnings))?;
+        let ChosenLlm { model, thinking, llm, titling, retry } = match chosen {
+            Ok(chosen) => chosen,
+            Err(problem) => return Err(AssemblyFailed { problem, warnings }),
+        };
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
         let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
@@ -295,12 +310,13 @@ impl Blueprint {
         })
     }
 
-    fn model_line(&self, registry: &Registry) -> Result<ModelLine, FolderProblem> {
+    /// Returns warnings too.
+    fn model_line(&self, registry: &Registry) -> Result<(ModelLine, Option<String>), FolderProblem> {
         let (setup, recordings) = (&self.setup, &self.shared.recordings);
         let listener = recordings.listener(setup, &self.args.model, registry, &self.shared.redactor)?;
         let client = setup.client(Some(self.shared.tap.listener(listener)));
-        let replay = recordings.replay(setup, &self.args.model, &client)?;
-        Ok(ModelLine { client, replay })
+        let (replay, told) = recordings.replay(setup, &self.args.model, &client)?;
+        Ok((ModelLine { client, replay }, told))
     }
 
     /// Chooses the model and the secrets to hide from it. Returns warnings even if no model is found.
@@ -500,7 +516,10 @@ impl Blueprint {
             prompt,
             warnings: Vec::new(),
         };
-        further.assemble(plan).await
+        further.assemble(plan).await.map_err(|AssemblyFailed { problem, warnings }| {
+            let warnings: String = warnings.iter().map(|warning| format!("\nwarning: {warning}")).collect();
+            problem + &warnings
+        })
     }
 }
 
