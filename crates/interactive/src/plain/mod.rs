@@ -417,24 +417,22 @@ impl Plain<'_> {
     /// Switches to another session. If it cannot be opened, the old one continues.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
         let cwd = self.current.as_ref().map(|current| PathBuf::from(&current.header.cwd));
-        let switch = SessionSwitch::new(wish, cwd);
-        if switch.lets_go_first() {
+        let host = self.host.clone();
+        let let_go = async {
             self.let_go().await;
-        }
-        match switch.open(&*self.host, Editor::default()).await {
+            Ok(())
+        };
+        match SessionSwitch::new(wish, cwd).run(&*host, Editor::default(), let_go).await {
             Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;
                 self.take_up(opened);
                 self.greet()?;
             }
-            Err(SwitchFailed { problem, back }) => {
+            Err(SwitchFailed { problem, reopened }) => {
                 self.problem(&problem)?;
-                if let Some(back) = back {
-                    match self.host.open_in(Editor::default(), back).await {
-                        Ok(opened) => self.take_up(opened),
-                        Err(problem) => self.problem(&format!("the session could not be reopened: {problem}"))?,
-                    }
+                if let Some(again) = reopened {
+                    self.take_up(*again);
                 }
             }
         }
