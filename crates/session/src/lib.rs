@@ -404,6 +404,16 @@ impl Session {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
 
+    /// Asks the user to open an address in a browser, such as that of a login. `false` if they refuse; an error if no user
+    /// can be asked, or the address is not allowed.
+    pub async fn open_url(&self, url: &str, reason: &str) -> Result<bool, String> {
+        if !self.control.attended {
+            return Err("nobody can be asked to open an address here".to_owned());
+        }
+        let questions = features::AskedAloud(self.control.clone());
+        omp_agent::Questions::open_url(&questions, url.to_owned(), reason.to_owned()).await
+    }
+
     /// The view of a call. `None` if the tool does not exist.
     pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
         self.control.tools().view(tool, arguments, outcome)
