@@ -12,7 +12,6 @@ mod control;
 mod event;
 mod factory;
 mod features;
-mod file_commands;
 mod host;
 mod inbox;
 mod outlet;
@@ -62,7 +61,6 @@ pub use features::{
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
     SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
 };
-pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{
     OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
 };
