@@ -149,11 +149,7 @@ impl Ticket {
         };
         let command = match obeyed.map_err(|problem| RpcError::new(RpcError::INVALID_PARAMS, problem))? {
             Obeyed::Send(command) => command,
-            Obeyed::Show(text)
-            | Obeyed::Page { text, .. }
-            | Obeyed::Card { text, .. }
-            | Obeyed::Screen { text, .. }
-            | Obeyed::Copy(text) => {
+            Obeyed::Show { text, .. } => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(StopReason::EndTurn);

@@ -73,6 +73,13 @@ struct Living {
     is_looked_after: bool,
 }
 
+/// What is watched for a process tree, before the tree starts.
+#[derive(Debug)]
+pub(crate) struct PlannedWatch {
+    tree: WatchedTree,
+    asides: Arc<Asides>,
+}
+
 /// Held as long as a process tree runs. Dropping it scans for what the tree has done.
 #[derive(Debug)]
 pub(crate) struct TreeWatch {
@@ -196,8 +203,7 @@ impl Asides {
     }
 }
 
-impl TreeWatch {
-    /// To be called before the tree starts.
+impl PlannedWatch {
     pub(crate) fn new(map: Arc<AccessMap>, asides: &Arc<Asides>) -> Self {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
         let repositories = folders.map(|folder| SeenRepository { folder: folder.to_owned(), is_new: !folder.is_dir() });
@@ -226,7 +232,7 @@ impl TreeWatch {
             before: None,
             map,
         };
-        Self { tree: Arc::new(tree), asides: asides.clone() }
+        Self { tree, asides: asides.clone() }
     }
 
     /// Guarded files that the tree may write.
@@ -246,11 +252,13 @@ impl TreeWatch {
     }
 
     /// Starts watching the tree.
-    pub(crate) fn begin(self) -> Self {
-        lock(&self.asides.living).trees.push(self.tree.clone());
+    pub(crate) fn begin(self) -> TreeWatch {
+        let Self { tree, asides } = self;
+        let tree = Arc::new(tree);
+        lock(&asides.living).trees.push(tree.clone());
         #[cfg(target_os = "linux")]
-        self.asides.notice(self.tree.wanted());
-        self
+        asides.notice(tree.wanted());
+        TreeWatch { tree, asides }
     }
 }
 

@@ -95,9 +95,19 @@ pub enum ContainmentRefused {
 }
 
 impl Containment {
-    /// No containment: children may do what the user may. For programs that the user started. Its uses are listed, with
-    /// reasons, in `xtask/exceptions.toml`.
-    pub fn none() -> Self {
+    /// No containment, for programs that the user started: they may do what the user may. Its uses are listed, with reasons,
+    /// in `xtask/exceptions.toml`.
+    pub fn of_user() -> Self {
+        Self::none()
+    }
+
+    /// No containment for the model's commands either: the user has switched it off, or the system does not support it and
+    /// the user was told. Its uses are listed, with reasons, in `xtask/exceptions.toml`.
+    pub fn switched_off() -> Self {
+        Self::none()
+    }
+
+    fn none() -> Self {
         Self {
             access: None,
             at_most: Rung::default(),
@@ -324,7 +334,7 @@ impl Containment {
         if rung >= Rung::Namespaces {
             open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
-        let watch = aside::TreeWatch::new(map.clone(), &self.asides);
+        let watch = aside::PlannedWatch::new(map.clone(), &self.asides);
         let watch = match rung < Rung::Namespaces {
             true => watch.put_back_all(),
             // Other commands leave the user's own changes of these files alone, however long they run.
@@ -343,11 +353,11 @@ impl Containment {
     fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (TreeGuard, Vec<PathBuf>) {
         self.asides.look();
         aside::guard_inner(map);
-        let watch = aside::TreeWatch::new(map.clone(), &self.asides).begin();
+        let watch = aside::PlannedWatch::new(map.clone(), &self.asides);
         let open = watch.settings().to_vec();
         leave_open(map, watch.pointers());
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
-        (TreeGuard { _watch: Some(watch), ..TreeGuard::default() }, open)
+        (TreeGuard { _watch: Some(watch.begin()), ..TreeGuard::default() }, open)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -268,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_ended_is_not_left_in_the_process_table() {
         let env = ChildEnv::unattended(&[("PATH", "/usr/bin:/bin")].into_iter().collect());
-        let spawn = Spawn::new("sleep", env, &omp_contain::Containment::none()).arg("600");
+        let spawn = Spawn::new("sleep", env, &omp_contain::Containment::of_user()).arg("600");
         let child = spawn.start().unwrap();
         let entry = format!("/proc/{}", child.id());
         assert!(std::fs::exists(&entry).unwrap());

@@ -64,7 +64,7 @@ mod tests {
     async fn run(command: EditorCommand) -> String {
         let editors = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("OPENAI_API_KEY", "sk-editor");
         let env = command.env.into_iter().fold(editors, |env, (name, value)| env.set(name, value));
-        let spawn = Spawn::new(command.program, env, &Containment::none()).args(command.args).cwd(command.cwd);
+        let spawn = Spawn::new(command.program, env, &Containment::of_user()).args(command.args).cwd(command.cwd);
         let captured = spawn.capture(4096, Duration::from_secs(20)).await.unwrap();
         String::from_utf8(captured.output).unwrap()
     }
@@ -74,8 +74,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("A", "it's \"$HOME\"\n").set("B%%", "() { :; }");
         let script = "cat; echo \"$1|$OPENAI_API_KEY|$A|$2\"; pwd; echo \"$PWD\"";
-        let spawn =
-            Spawn::new("/bin/sh", env, &Containment::none()).args(["-c", script, "sh", "x y", "$A"]).cwd(folder.path());
+        let spawn = Spawn::new("/bin/sh", env, &Containment::of_user())
+            .args(["-c", script, "sh", "x y", "$A"])
+            .cwd(folder.path());
         let at = folder.path().display();
         assert_eq!(run(spawn.elsewhere(9, false).unwrap()).await, format!("x y||it's \"$HOME\"\n|$A\n{at}\n{at}\n"));
         let link = folder.path().join("link");
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn what_is_no_text_cannot_be_asked_for() {
         use std::os::unix::ffi::OsStrExt;
-        let spawn = || Spawn::new("x", ChildEnv::default(), &Containment::none());
+        let spawn = || Spawn::new("x", ChildEnv::default(), &Containment::of_user());
         assert_eq!(spawn().elsewhere(9, false), None);
         assert_eq!(spawn().arg(std::ffi::OsStr::from_bytes(b"\xff")).cwd("/").elsewhere(9, false), None);
         assert_eq!(spawn().cwd("/").elsewhere(9, false).unwrap().max_output, 9);

@@ -85,7 +85,7 @@ mod tests {
 
     fn shell(script: &str) -> Spawn {
         let env: Env = [("PATH", "/usr/bin:/bin")].into_iter().collect();
-        Spawn::new("sh", ChildEnv::attended(&env), &Containment::none()).args(["-c", script])
+        Spawn::new("sh", ChildEnv::attended(&env), &Containment::of_user()).args(["-c", script])
     }
 
     #[tokio::test]
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_in_front_has_no_mark_and_its_exit_is_told() {
         assert_eq!(shell("test -z \"$OMP_SPAWN\" && exit 5").run_in_front().await.unwrap().code, 5);
-        let missing = Spawn::new("no-such-editor", ChildEnv::default(), &Containment::none()).run_in_front().await;
+        let missing = Spawn::new("no-such-editor", ChildEnv::default(), &Containment::of_user()).run_in_front().await;
         assert!(missing.unwrap_err().to_string().contains("hint:"));
     }
 }

@@ -157,7 +157,7 @@ async fn take(shell: &Shell, env: &Env, start: StartFiles, limit: Duration) -> R
     };
     let script = script(shell, start).unwrap_or_default();
     // The start files belong to the user, so they are not contained.
-    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none()).args(flags).arg(script);
+    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::of_user()).args(flags).arg(script);
     let spawn = spawn.cwd(env.get(vars::HOME).map_or("/", |home| if Path::new(home).is_dir() { home } else { "/" }));
     let child =
         spawn.stderr(Stderr::Discarded).start().map_err(|error| SnapshotProblem::NotStarted(error.to_string()))?;

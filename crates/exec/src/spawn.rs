@@ -121,7 +121,7 @@ pub enum SpawnError {
 }
 
 impl Spawn {
-    /// `containment` says what it may touch; use [`Containment::none`] for programs that the user started.
+    /// `containment` says what it may touch; use [`Containment::of_user`] for programs that the user started.
     pub fn new(program: impl Into<OsString>, env: ChildEnv, containment: &Containment) -> Self {
         Self {
             program: program.into(),
@@ -398,11 +398,11 @@ mod tests {
         std::fs::write(&script, "#!/opt/no-such-interpreter -x\ntrue\n").unwrap();
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         let start = |program: &Path| {
-            Spawn::new(program, ChildEnv::default(), &Containment::none()).start().map(drop).unwrap_err().to_string()
+            Spawn::new(program, ChildEnv::default(), &Containment::of_user()).start().map(drop).unwrap_err().to_string()
         };
         assert!(start(&script).contains("/opt/no-such-interpreter is missing"), "{}", start(&script));
         assert!(start(&folder.path().join("gone")).contains("no such program"));
-        let spawn = Spawn::new("sh", ChildEnv::default(), &Containment::none());
+        let spawn = Spawn::new("sh", ChildEnv::default(), &Containment::of_user());
         let told = spawn.explain(io::ErrorKind::WouldBlock.into()).to_string();
         assert!(told.contains("process limit") && told.contains("hint: "), "{told}");
     }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::driven::{Driven, ended, switch};
 use crate::exit::Exit;
 use crate::outcome::{Outcome, judge};
-use crate::presenter::Presenter;
+use crate::presenter::{Presenter, until_tick};
 
 /// External limits of a run.
 pub struct Limits {
@@ -31,26 +31,18 @@ pub fn drive<'a>(
     presenter: &'a mut dyn Presenter,
     limits: Limits,
 ) -> LocalBoxFuture<'a, io::Result<Exit>> {
-    Box::pin(drive_all(driven, host, prompts, presenter, limits))
-}
-
-async fn drive_all(
-    driven: Driven,
-    host: Option<&dyn SessionHost>,
-    prompts: Vec<Vec<Content>>,
-    presenter: &mut dyn Presenter,
-    limits: Limits,
-) -> io::Result<Exit> {
-    let mut slot = Some(driven);
-    let written = converse(&mut slot, host, prompts, presenter, limits).await;
-    let ended = ended(slot).await;
-    match written {
-        Ok(_) if ended.is_err() => Ok(Exit::Failed),
-        Ok(exit) => Ok(exit),
-        // A closed pipe is the reader's choice and not a failure. Other errors are failures.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
-        Err(error) => Err(error),
-    }
+    Box::pin(async move {
+        let mut slot = Some(driven);
+        let written = converse(&mut slot, host, prompts, presenter, limits).await;
+        let ended = ended(slot).await;
+        match written {
+            Ok(_) if ended.is_err() => Ok(Exit::Failed),
+            Ok(exit) => Ok(exit),
+            // A closed pipe is the reader's choice and not a failure. Other errors are failures.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+            Err(error) => Err(error),
+        }
+    })
 }
 
 /// The slot is empty afterwards if the old session was closed and the next one could not be opened.
@@ -70,13 +62,7 @@ async fn converse(
         let events = next_events.get_or_insert_with(|| driven.session.events());
         let command = match driven.session.obey(TypedPrompt::last_text(prompt).refusing_attachments()).await {
             Ok(Obeyed::Send(command)) => command,
-            Ok(
-                Obeyed::Show(text)
-                | Obeyed::Page { text, .. }
-                | Obeyed::Card { text, .. }
-                | Obeyed::Screen { text, .. }
-                | Obeyed::Copy(text),
-            ) => {
+            Ok(Obeyed::Show { text, .. }) => {
                 presenter.reply(&text)?;
                 continue;
             }
@@ -130,7 +116,7 @@ async fn watch(
                 stopped = Some(Outcome::limit(TimeLimit::REACHED));
                 abort(session).await;
             }
-            () = until(presenter.next_tick()) => {
+            () = until_tick(presenter) => {
                 if let Err(error) = presenter.tick() {
                     abort(session).await;
                     return Err(error);
@@ -157,11 +143,4 @@ async fn watch(
 async fn abort(session: &Session) {
     // A session that has ended needs no abort.
     let _ = session.send(Command::Abort).await;
-}
-
-async fn until(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -36,14 +36,11 @@ pub(crate) async fn switch(
     presenter: &mut dyn Presenter,
 ) -> std::io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("sessions cannot be switched here".to_owned())) };
-    let switch = SessionSwitch::new(wish, None);
-    let before = if switch.lets_go_first() { slot.take() } else { None };
-    if let Err(problem) = ended(before).await {
-        return Ok(Err(problem));
-    }
-    let SwitchedSession { opened, ends } = match switch.open(host, Editor::default()).await {
+    // If it fails, the run ends.
+    let switch = SessionSwitch::new(wish, None).one_way();
+    let switched = switch.run(host, Editor::default(), async { ended(slot.take()).await }).await;
+    let SwitchedSession { opened, ends } = match switched {
         Ok(switched) => switched,
-        // The run ends, so the old session is not resumed.
         Err(failed) => return Ok(Err(failed.problem)),
     };
     slot.iter().for_each(|old| old.session.ends_by(ends));

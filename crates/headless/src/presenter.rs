@@ -26,3 +26,14 @@ pub trait Presenter: Send {
     /// Called after all prompts; `problem` is the reason of a failure.
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
 }
+
+/// Returns when [`Presenter::tick`] is to be called.
+pub(crate) fn until_tick(presenter: &dyn Presenter) -> impl Future<Output = ()> + use<> {
+    let deadline = presenter.next_tick();
+    async move {
+        match deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -48,8 +48,7 @@ pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
         }
         let has_condition = !rule.condition.is_empty() || !rule.ast_condition.is_empty();
         if has_condition && settings.enabled {
-            let mut told = Vec::new();
-            let is_watched = watched.add(rule, &mut told);
+            let (is_watched, told) = watched.add(rule);
             let about = |why: String| format!("rule `{}` ({}): {why}", rule.name, rule.source.path.display());
             buckets.warnings.extend(told.into_iter().map(about));
             if is_watched {
@@ -74,24 +73,25 @@ struct Watched {
 }
 
 impl Watched {
-    /// Returns `false` if the rule cannot be watched; `warnings` contain the reason.
-    fn add(&mut self, rule: &Rule, warnings: &mut Vec<String>) -> bool {
-        let Some(entry) = entry(rule, warnings) else { return false };
+    /// Returns whether the rule is watched, and warnings about it.
+    fn add(&mut self, rule: &Rule) -> (bool, Vec<String>) {
+        let (entry, mut warnings) = entry(rule);
+        let Some(entry) = entry else { return (false, warnings) };
         let size = self.size + entry.conditions.iter().map(|condition| condition.size).sum::<usize>();
         if self.entries.len() >= MAX_WATCHED {
             warnings.push(format!("it is ignored, because {MAX_WATCHED} rules are already active"));
-            return false;
+            return (false, warnings);
         }
         if size > MAX_SIZE {
             warnings.push(
                 "it is ignored: the conditions of all rules together are too large\nhint: use smaller repetitions, such as `x{1,20}` instead of `x{1,2000}`"
                     .to_owned(),
             );
-            return false;
+            return (false, warnings);
         }
         self.size = size;
         self.entries.push(entry);
-        true
+        (true, warnings)
     }
 }
 
@@ -104,8 +104,9 @@ fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
         || (is_builtin && !settings.builtin))
 }
 
-/// Returns `None` if nothing of the rule can be watched.
-fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
+/// Returns `None` if nothing of the rule can be watched, and warnings about the rule.
+fn entry(rule: &Rule) -> (Option<WatchedRule>, Vec<String>) {
+    let mut warnings = Vec::new();
     if rule.condition.len().max(rule.ast_condition.len()) > MAX_CONDITIONS {
         warnings.push(format!("only the first {MAX_CONDITIONS} of its conditions are used"));
     }
@@ -119,12 +120,13 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
     let patterns = rule.ast_condition.iter().take(MAX_CONDITIONS).map(|pattern| pattern.trim().to_owned());
     let structure: Vec<String> = patterns.filter(|pattern| !pattern.is_empty()).collect();
     if conditions.is_empty() && structure.is_empty() {
-        return None;
+        return (None, warnings);
     }
-    let scope = Scope::new(&rule.scope, warnings);
+    let (scope, told) = Scope::new(&rule.scope);
+    warnings.extend(told);
     if !scope.is_reachable() {
         warnings.push("its scope excludes every stream, so it never fires".to_owned());
-        return None;
+        return (None, warnings);
     }
     let interrupt = rule.interrupt_mode.as_deref().and_then(|name| {
         let mode = InterruptMode::from_name(name);
@@ -133,12 +135,15 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<WatchedRule> {
         }
         mode
     });
-    let gate = gate(&rule.globs, warnings);
-    Some(WatchedRule { rule: Arc::new(rule.clone()), conditions, structure, scope, gate, interrupt })
+    let (gate, told) = gate(&rule.globs);
+    warnings.extend(told);
+    let watched = WatchedRule { rule: Arc::new(rule.clone()), conditions, structure, scope, gate, interrupt };
+    (Some(watched), warnings)
 }
 
-fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<FileGate> {
-    let mut globs = Vec::new();
+/// Returns a warning for each invalid pattern.
+fn gate(patterns: &[String]) -> (Option<FileGate>, Vec<String>) {
+    let (mut globs, mut warnings) = (Vec::new(), Vec::new());
     let mut any = false;
     for pattern in patterns.iter().filter(|pattern| !pattern.trim().is_empty()) {
         any = true;
@@ -147,5 +152,5 @@ fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<FileGate> {
             Err(why) => warnings.push(format!("{why}; it is ignored")),
         }
     }
-    any.then(|| FileGate::new(globs))
+    (any.then(|| FileGate::new(globs)), warnings)
 }

@@ -31,11 +31,12 @@ struct ToolScope {
 }
 
 impl Scope {
-    /// An empty scope means text and every tool. Invalid words are reported in `warnings`.
-    pub fn new(words: &[String], warnings: &mut Vec<String>) -> Self {
+    /// An empty scope means text and every tool. Returns a warning for each invalid word.
+    pub fn new(words: &[String]) -> (Self, Vec<String>) {
         if words.is_empty() {
-            return Self { text: true, thinking: false, any_tool: true, tools: Vec::new() };
+            return (Self { text: true, thinking: false, any_tool: true, tools: Vec::new() }, Vec::new());
         }
+        let mut warnings = Vec::new();
         let mut scope = Self { text: false, thinking: false, any_tool: false, tools: Vec::new() };
         for word in words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()) {
             match word.to_ascii_lowercase().as_str() {
@@ -51,7 +52,7 @@ impl Scope {
                 },
             }
         }
-        scope
+        (scope, warnings)
     }
 
     pub fn is_reachable(&self) -> bool {
@@ -122,9 +123,8 @@ mod tests {
 
     /// Returns one letter per admitted source: Text, tHinking, Edit of a.rs, edit of src/b.ts, Bash.
     fn admitted(words: &[&str]) -> (String, usize) {
-        let mut warnings = Vec::new();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let scope = Scope::new(&words, &mut warnings);
+        let (scope, warnings) = Scope::new(&words);
         let cwd = Path::new("/tmp/project");
         let (rust, script) = (path_candidates("/tmp/project/deep/a.rs", cwd), path_candidates("./src/b.ts", cwd));
         let places = [

@@ -11,8 +11,8 @@ use omp_agent::AnyTool;
 use omp_compaction::CompactionOptions;
 use omp_policy::Policy;
 use omp_session::{
-    OWN_SOURCE, OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
-    TodoBoard, UserShell,
+    OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand, TodoBoard,
+    UserShell,
 };
 use omp_testkit::{ScriptedLlm, mock_model};
 use omp_types::{Model, ThinkingLevel};
@@ -60,6 +60,7 @@ impl ScriptedSession {
         let (session, actor) = Session::open(SessionOptions {
             thinking: self.thinking,
             tools: self.tools,
+            commands: self.commands,
             system: "You help.".into(),
             resumed: self.resumed,
             policy: self.policy,
@@ -70,7 +71,6 @@ impl ScriptedSession {
             ..SessionOptions::new(self.llm, self.model, self.recorder)
         });
         let todos = self.todos;
-        session.set_commands(OWN_SOURCE, self.commands);
         let (safeguards, warnings) = (Safeguards::default(), Vec::new());
         OpenSession { session, actor, header, shell, python: None, todos, safeguards, factory: None, warnings }
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use futures_util::Stream;
 use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_session::{AgentEvent, Command, Prompt, Recorder, Session, SessionEvent, SessionOptions, ToolOutcome};
+use omp_session::{AgentEvent, Command, Prompt, Recorder, Session, SessionEvent, SessionOptions};
 use omp_types::{
     Api, AssistantMessage, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request, StopReason,
     StreamEvent, text_of,
@@ -132,9 +132,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
             SessionEvent::Agent(AgentEvent::ToolStart { name, arguments, .. }) => {
                 writeln!(out, "call {name} {arguments}")?
             }
-            SessionEvent::Agent(AgentEvent::ToolEnd(ToolOutcome { output, .. })) => {
-                writeln!(out, "result {}", text_of(&output.content))?;
-            }
+            SessionEvent::Agent(AgentEvent::ToolEnd(end)) => writeln!(out, "result {}", text_of(&end.output.content))?,
             SessionEvent::Agent(AgentEvent::MessageEnd { message }) => {
                 if let Some(answer) = message.as_assistant().filter(|answer| !answer.text().is_empty()) {
                     writeln!(out, "answer {}", answer.text())?;

@@ -62,10 +62,9 @@ pub(crate) struct Guard {
 impl Actor {
     pub fn new(options: SessionOptions, commands: mpsc::WeakSender<Command>) -> (Self, Arc<Control>) {
         let mut resumed = options.resumed;
-        let mut recorder = options.recorder;
-        recorder.resume(resumed.mode.as_deref(), options.veil.clone());
+        let recorder = options.recorder.start(resumed.mode.as_deref(), options.veil.clone());
         let upkeep = Compactor::new(options.compaction, PLAN_FILE, &resumed.blanked);
-        let spending = Spending::after(&resumed.messages);
+        let spending = Spending::after(&resumed.messages, options.budget);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
             session_id: recorder.session_id().to_owned(),
@@ -94,6 +93,7 @@ impl Actor {
             cache: options.cache,
             recorder,
             tools: options.tools.clone(),
+            slash_commands: options.commands,
             snapshot,
             auto_retry,
             policy: options.policy,
@@ -106,9 +106,10 @@ impl Actor {
             attended: options.attended,
             commands,
         }));
+        // Before the features, which may change what a tool has restored.
+        restore(&options.tools, &resumed.messages);
         control.resume(&resumed);
         let transcript = upkeep.reblanked(control.as_sent(history::prepare(std::mem::take(&mut resumed.messages))));
-        restore(&options.tools, &transcript);
         if let Some(message) = plan::untold(control.plans(), transcript.messages().iter()) {
             control.wait_for_next_turn(message);
         }
@@ -175,7 +176,7 @@ impl Actor {
             Command::SetModel(model) => self.set_model(model),
             Command::SetThinking(level) => self.set_thinking(level),
             Command::SetTools { source, tools } => {
-                restore(&tools, &self.transcript);
+                restore(&tools, self.transcript.messages().iter().map(|message| &**message));
                 self.control.set_tools(&source, tools);
                 self.publish(false);
             }
@@ -481,10 +482,14 @@ impl Actor {
 }
 
 /// Restores the state of each tool from its last successful call in the conversation.
-fn restore(tools: &[Arc<dyn AnyTool>], transcript: &Transcript) {
+fn restore<'a, M>(tools: &[Arc<dyn AnyTool>], messages: M)
+where
+    M: IntoIterator<Item = &'a Message, IntoIter: DoubleEndedIterator + Clone>,
+{
+    let messages = messages.into_iter();
     for tool in tools {
         let name = tool.name();
-        let last = transcript.messages().iter().rev().find_map(|message| match &**message {
+        let last = messages.clone().rev().find_map(|message| match message {
             Message::ToolResult(result) if result.tool_name == name && !result.is_error => result.details.as_ref(),
             _ => None,
         });

@@ -21,7 +21,7 @@ use crate::outlet::Outlet;
 use crate::plan;
 use crate::prepared::Prompt;
 use crate::prompt::{LookAround, SystemPrompt, Told};
-use crate::recorder::{Recorder, RecorderError};
+use crate::recorder::{RecorderError, RunningRecorder};
 use crate::secrets;
 use crate::slash::{SlashCommand, SlashCommands};
 use crate::sources::{OWN_SOURCE, Sources};
@@ -45,7 +45,7 @@ pub(crate) struct Control {
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
     standing: Mutex<Standing>,
-    recorder: Mutex<Recorder>,
+    recorder: Mutex<RunningRecorder>,
     offered: Offered,
     messages: Mutex<Vec<Arc<Message>>>,
     next_turn: Mutex<VecDeque<Arc<Message>>>,
@@ -84,8 +84,9 @@ pub(crate) struct Parts {
     pub system: SystemPrompt,
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
-    pub recorder: Recorder,
+    pub recorder: RunningRecorder,
     pub tools: Vec<Arc<dyn AnyTool>>,
+    pub slash_commands: Vec<Arc<dyn SlashCommand>>,
     pub snapshot: Snapshot,
     pub auto_retry: bool,
     pub policy: Policy,
@@ -114,7 +115,7 @@ impl Control {
             cache: parts.cache,
             standing: Mutex::new(parts.standing),
             recorder: Mutex::new(parts.recorder),
-            offered: Offered::new(parts.tools),
+            offered: Offered::new(parts.tools, parts.slash_commands),
             messages: Mutex::default(),
             next_turn: Mutex::default(),
             cancel: Mutex::default(),
@@ -145,7 +146,7 @@ impl Control {
         lock(&self.background).abort_all();
     }
 
-    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+    pub fn recorder(&self) -> MutexGuard<'_, RunningRecorder> {
         lock(&self.recorder)
     }
 
@@ -399,8 +400,10 @@ struct Offered {
 }
 
 impl Offered {
-    fn new(tools: Vec<Arc<dyn AnyTool>>) -> Self {
-        Self { tools: Mutex::new(Tools::new(tools)), commands: Mutex::default() }
+    fn new(tools: Vec<Arc<dyn AnyTool>>, commands: Vec<Arc<dyn SlashCommand>>) -> Self {
+        let mut sources = Sources::default();
+        sources.set(OWN_SOURCE, commands);
+        Self { tools: Mutex::new(Tools::new(tools)), commands: Mutex::new(sources) }
     }
 }
 

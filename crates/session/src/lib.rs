@@ -12,7 +12,6 @@ mod control;
 mod event;
 mod factory;
 mod features;
-mod file_commands;
 mod host;
 mod inbox;
 mod outlet;
@@ -62,7 +61,6 @@ pub use features::{
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
     SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
 };
-pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{
     OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
 };
@@ -77,7 +75,7 @@ pub use prompt::{
     Tree, context_report,
 };
 pub use queue_modes::queues_from_settings;
-pub use recorder::{Recorder, RecorderError, SessionHeader};
+pub use recorder::{Recorder, RecorderError, RunningRecorder, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
@@ -85,13 +83,13 @@ pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{
     ArgumentValues, Attached, Called, CalledCommand, CommandChoice, CommandGroup, CommandScreen, CommandSource, MENU,
-    MISSING_COMMANDS, MenuEntry, Obeyed, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY, TypedPrompt,
-    menu_entry,
+    MISSING_COMMANDS, MenuEntry, Obeyed, ShownInstead, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY,
+    TypedPrompt, menu_entry,
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
-    SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
+    SPENDING_SETTINGS, SessionBudget, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
@@ -116,6 +114,8 @@ pub struct SessionOptions {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// The slash commands of the source [`OWN_SOURCE`].
+    pub commands: Vec<Arc<dyn SlashCommand>>,
     pub system: SystemPrompt,
     pub recorder: Recorder,
     /// Replaces secrets by placeholders in everything that is written and sent.
@@ -144,6 +144,8 @@ pub struct SessionOptions {
     /// The features of the session, in this order: [`StandardFeatures::list`].
     pub features: Vec<Arc<dyn SessionFeature>>,
     pub compaction: CompactionOptions,
+    /// The limits of the tokens and the cost.
+    pub budget: SessionBudget,
 }
 
 impl SessionOptions {
@@ -154,6 +156,7 @@ impl SessionOptions {
             model,
             thinking: ThinkingLevel::Off,
             tools: Vec::new(),
+            commands: Vec::new(),
             system: "".into(),
             access: Access::new(AccessMap::open(&recorder.header().cwd)),
             recorder,
@@ -171,6 +174,7 @@ impl SessionOptions {
             look_around: None,
             features: StandardFeatures::default().list(),
             compaction: CompactionOptions::default(),
+            budget: SessionBudget::default(),
         }
     }
 }
@@ -398,6 +402,16 @@ impl Session {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
     }
 
+    /// Asks the user to open an address in a browser, such as that of a login. `false` if they refuse; an error if no user
+    /// can be asked, or the address is not allowed.
+    pub async fn open_url(&self, url: &str, reason: &str) -> Result<bool, String> {
+        if !self.control.attended {
+            return Err("nobody can be asked to open an address here".to_owned());
+        }
+        let questions = features::AskedAloud(self.control.clone());
+        omp_agent::Questions::open_url(&questions, url.to_owned(), reason.to_owned()).await
+    }
+
     /// The view of a call. `None` if the tool does not exist.
     pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
         self.control.tools().view(tool, arguments, outcome)
@@ -455,11 +469,6 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
-    }
-
-    /// Declares that this front end can show a run that the user did not start.
-    pub fn allow_waking(&self) {
-        self.control.waking.allow();
     }
 
     /// Answers a question from the conversation without becoming part of it. Neither is stored.

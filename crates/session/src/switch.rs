@@ -1,5 +1,5 @@
 //! Replaces one session by another, in the same way for every front end: in which order, with which end reason, and how the
-//! old session is reopened if the other one cannot be opened.
+//! old session is reopened if the other one cannot be opened. A front end only closes a session and shows another.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,14 @@ use omp_types::Editor;
 
 use crate::{EndReason, OpenSession, SessionHost, Wish};
 
-/// The steps of a front end: close the old session first if [`SessionSwitch::lets_go_first`] says so, open the new one, and
-/// close the old one afterwards otherwise.
+/// A session that replaces another one. [`SessionSwitch::run`] does everything until the new one is open; an old session that
+/// is still open then is closed last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionSwitch {
     wish: Wish,
+    /// Reopens the old session, if it has to be closed first.
     back: Option<Wish>,
+    goes_back: bool,
 }
 
 /// The session to continue with.
@@ -23,11 +25,10 @@ pub struct SwitchedSession {
 }
 
 /// The new session could not be opened. An old session that was not closed continues.
-#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchFailed {
     pub problem: String,
-    /// Reopens the old session, if it was closed.
-    pub back: Option<Wish>,
+    /// The old session again, if it was closed.
+    pub reopened: Option<Box<OpenSession>>,
 }
 
 impl SessionSwitch {
@@ -37,7 +38,12 @@ impl SessionSwitch {
             Wish::Move { file, .. } => Some(Wish::Resume { file: file.clone(), cwd: cwd.filter(|cwd| cwd.is_dir()) }),
             Wish::New { .. } | Wish::Resume { .. } | Wish::Fork { .. } | Wish::Branch { .. } => None,
         };
-        Self { wish, back }
+        Self { wish, back, goes_back: true }
+    }
+
+    /// For a front end that ends if the switch fails: the old session is not reopened.
+    pub fn one_way(self) -> Self {
+        Self { goes_back: false, ..self }
     }
 
     /// A file that is open cannot be moved.
@@ -45,13 +51,36 @@ impl SessionSwitch {
         self.back.is_some()
     }
 
-    pub async fn open(self, host: &dyn SessionHost, editor: Editor) -> Result<SwitchedSession, SwitchFailed> {
-        let Self { wish, back } = self;
-        let ends = EndReason::before(&wish);
-        match host.open_in(editor, wish).await {
-            Ok(opened) => Ok(SwitchedSession { opened, ends }),
-            Err(problem) => Err(SwitchFailed { problem, back }),
+    /// Closes the old session with `let_go` if it has to be closed first, and opens the new one.
+    pub async fn run(
+        self,
+        host: &dyn SessionHost,
+        editor: Editor,
+        let_go: impl Future<Output = Result<(), String>>,
+    ) -> Result<SwitchedSession, SwitchFailed> {
+        if self.lets_go_first() {
+            let_go.await.map_err(|problem| SwitchFailed { problem, reopened: None })?;
         }
+        self.open(host, editor).await
+    }
+
+    /// Opens the new session, for a front end that has closed the old one itself if [`SessionSwitch::lets_go_first`]. If
+    /// that fails, the closed one is opened again.
+    pub async fn open(self, host: &dyn SessionHost, editor: Editor) -> Result<SwitchedSession, SwitchFailed> {
+        let Self { wish, back, goes_back } = self;
+        let ends = EndReason::before(&wish);
+        let problem = match host.open_in(editor.clone(), wish).await {
+            Ok(opened) => return Ok(SwitchedSession { opened, ends }),
+            Err(problem) => problem,
+        };
+        let Some(back) = back.filter(|_| goes_back) else { return Err(SwitchFailed { problem, reopened: None }) };
+        Err(match host.open_in(editor, back).await {
+            Ok(opened) => SwitchFailed { problem, reopened: Some(Box::new(opened)) },
+            Err(second) => {
+                let problem = format!("{problem}\nand it could not be opened again: {second}");
+                SwitchFailed { problem, reopened: None }
+            }
+        })
     }
 }
 

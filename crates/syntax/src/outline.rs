@@ -54,12 +54,6 @@ pub struct OutlineLimits {
     pub unfold_limit: usize,
 }
 
-impl Default for OutlineLimits {
-    fn default() -> Self {
-        Self { min_body_lines: 4, min_comment_lines: 6, min_total_lines: 100, unfold_until: 50, unfold_limit: 100 }
-    }
-}
-
 /// Returns `None` if there is nothing to hide: the file is short, or consists only of declarations.
 pub fn outline(source: &str, language: Language, limits: OutlineLimits) -> Result<Option<Outline>, ParseError> {
     let lines: Vec<&str> = source.lines().collect();

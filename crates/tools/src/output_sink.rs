@@ -36,19 +36,6 @@ pub struct SinkLimits {
     pub capture_bytes: usize,
 }
 
-impl Default for SinkLimits {
-    fn default() -> Self {
-        Self {
-            spill_bytes: MAX_BYTES,
-            head_bytes: 20 * 1024,
-            tail_bytes: 20 * 1024,
-            tail_lines: 500,
-            columns: 768,
-            capture_bytes: 0,
-        }
-    }
-}
-
 impl SinkLimits {
     /// Bytes kept of the newest output: more than is shown, because long lines are truncated.
     fn window(self) -> usize {

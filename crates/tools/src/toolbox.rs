@@ -64,13 +64,13 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// A toolbox without environment: no variables, no settings, no user, no storage.
-    pub fn alone(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
+    /// A toolbox without environment: no variables, no settings, no user, no storage, and no containment.
+    pub fn uncontained(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
         let access = Access::new(AccessMap::open(cwd.clone()));
         Self {
             cwd,
             home,
-            containment: Containment::none(),
+            containment: Containment::switched_off(),
             access,
             env: Env::default(),
             artifacts: Arc::new(NoArtifacts),

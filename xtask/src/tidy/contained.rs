@@ -3,7 +3,7 @@
 use super::Violation;
 use super::workspace::Workspace;
 
-const NONE: &str = "Containment::none()";
+const NONE: [&str; 2] = ["Containment::of_user()", "Containment::switched_off()"];
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -11,12 +11,12 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
         if !path.contains("/src/") {
             continue;
         }
-        let uses = rust.code.match_indices(NONE).filter(|(at, _)| !rust.is_test_at(*at));
-        found.extend(uses.map(|(at, _)| Violation {
+        let uses = NONE.iter().flat_map(|none| rust.code.match_indices(none)).filter(|(at, _)| !rust.is_test_at(*at));
+        found.extend(uses.map(|(at, none)| Violation {
             path: path.to_owned(),
             line: rust.line_at(at),
             rule: "contained",
-            what: format!("`{NONE}`: what starts here may do what the user may"),
+            what: format!("`{none}`: what starts here may do what the user may"),
             hint: "pass on the session's containment; what the user starts is listed in xtask/exceptions.toml, and in \
                    docs/containment.md",
         }));
@@ -30,12 +30,12 @@ mod tests {
 
     #[test]
     fn a_child_without_containment_is_caught() {
-        let text = "fn a() {\n    Spawn::new(x, &Containment::none());\n}\n// Containment::none()\n\
-            #[cfg(test)]\nmod tests {\n    fn b() { Containment::none(); }\n}\n";
+        let text = "fn a() {\n    Spawn::new(x, &Containment::of_user());\n    Containment::switched_off();\n}\n\
+            // Containment::of_user()\n#[cfg(test)]\nmod tests {\n    fn b() { Containment::of_user(); }\n}\n";
         let files =
             [("crates/a/src/lib.rs", text), ("crates/a/tests/it/main.rs", text), ("crates/a/benches/b.rs", text)];
         let found = check(&Workspace::of(files));
         let places: Vec<_> = found.iter().map(|violation| (violation.path.as_str(), violation.line)).collect();
-        assert_eq!(places, [("crates/a/src/lib.rs", 2)]);
+        assert_eq!(places, [("crates/a/src/lib.rs", 2), ("crates/a/src/lib.rs", 3)]);
     }
 }

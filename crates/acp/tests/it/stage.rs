@@ -190,7 +190,7 @@ impl TestHost {
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
         let mut session = ScriptedSession::new(&self.llm, &cwd);
         let env = [("PI_EDIT_VARIANT", "replace")].into_iter().collect();
-        let alone = Toolbox::alone(cwd.clone(), cwd, session.model.clone());
+        let alone = Toolbox::uncontained(cwd.clone(), cwd, session.model.clone());
         session.tools = Toolbox { env, attended: true, editor, ..alone }.tools();
         session.tools.push(Arc::new(AddressTool));
         session.policy = Policy { mode: self.mode, ..Policy::default() };

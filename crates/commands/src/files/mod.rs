@@ -6,6 +6,7 @@ mod allowed;
 mod include;
 mod shell;
 mod skill;
+mod template;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -17,14 +18,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, TrustDecision, read_again};
 use omp_exec::Containment;
-use omp_session::{
-    Arguments, CommandSource, Expanded, Piece, Prepared, Prompt, Session, SlashCommand, SlashReply, expand,
-};
+use omp_session::{CommandSource, Prepared, Prompt, Session, SlashCommand, SlashReply};
 use omp_types::{Content, Env, ImageContent};
 use omp_workspace::FileReach;
 use serde_json::{Map, Value};
 
 use crate::ModelDirectory;
+use template::{Arguments, Expanded, Piece, expand};
 use terms::CommandTerms;
 
 /// Caps the first line that replaces a missing description.

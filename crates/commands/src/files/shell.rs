@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use omp_exec::{Captured, ChildEnv, ProcessLimits, Shell};
-use omp_session::Arguments;
 use omp_stdx::sanitize::strip_control;
 
 use super::CommandPlace;
+use super::template::Arguments;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Caps the output that is kept.

@@ -43,7 +43,7 @@ fn place(folder: &Path) -> CommandPlace {
     let path = std::env::split_paths("/usr/local/bin:/usr/bin:/bin").map(|path| path.display().to_string());
     let path = path.collect::<Vec<_>>().join(":");
     CommandPlace {
-        containment: omp_exec::Containment::none(),
+        containment: omp_exec::Containment::of_user(),
         cwd: folder.to_owned(),
         root: folder.to_owned(),
         env: [("PATH", path.as_str())].into_iter().collect(),

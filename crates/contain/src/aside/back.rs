@@ -10,7 +10,7 @@ use omp_types::{Access, AccessMap};
 use super::before::{Before, SessionGround, Thing};
 use super::repositories::MARK_OF_GIT;
 use super::shelf::Shelf;
-use super::{Asides, Maps, TreeWatch, is_of_omp, is_within, lock};
+use super::{Asides, Maps, PlannedWatch, is_of_omp, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::map;
 
@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Editors write this file by themselves all the time.
 const OF_EDITORS: &str = ".idea/workspace.xml";
 
-impl TreeWatch {
+impl PlannedWatch {
     /// Restores every guarded path, because nothing prevents the tree from changing it.
     pub(crate) fn put_back_all(self) -> Self {
         let map = self.begun();
@@ -61,12 +61,9 @@ impl TreeWatch {
             is_tracked && before.holds(guard) && tracked.beside(guard).is_some()
         };
         let loose: Vec<PathBuf> = self.tree.map.guarded.iter().filter(is_loose).cloned().collect();
-        // There is no other reference before it starts.
-        if let Some(tree) = Arc::get_mut(&mut self.tree) {
-            tree.opened.retain(|(folder, _)| !loose.iter().any(|place| folder.starts_with(place)));
-            tree.loose = loose;
-            tree.before = Some(before);
-        }
+        self.tree.opened.retain(|(folder, _)| !loose.iter().any(|place| folder.starts_with(place)));
+        self.tree.loose = loose;
+        self.tree.before = Some(before);
         self
     }
 }

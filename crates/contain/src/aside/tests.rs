@@ -20,7 +20,7 @@ impl Scene {
         let guarded = ["hooks", "config", "config.worktree", "info/attributes", "commondir"];
         let guarded = guarded.map(|name| self.at("work/.git").join(name)).to_vec();
         let map = AccessMap { workspace: self.at("work"), guarded, ..AccessMap::default() };
-        TreeWatch::new(Arc::new(map), &self.asides).begin()
+        PlannedWatch::new(Arc::new(map), &self.asides).begin()
     }
 
     fn write(&self, path: &str, text: &str) {

@@ -139,7 +139,7 @@ impl Office {
         order: &SigningOrder,
         payload: &[u8],
     ) -> io::Result<SigningAnswer> {
-        let spawn = Spawn::new(program, self.variables(), &Containment::none()).cwd(&self.home);
+        let spawn = Spawn::new(program, self.variables(), &Containment::of_user()).cwd(&self.home);
         if format != SignatureFormat::Ssh {
             let SigningKey::Named(key) = &order.key else { return Err(io::ErrorKind::InvalidInput.into()) };
             return self.carry_out(spawn.args(["--status-fd=2", "-bsau", key]), payload).await;

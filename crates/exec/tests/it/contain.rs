@@ -161,7 +161,7 @@ async fn as_nobody(tests: &[&str]) {
         env = env.set("PROPTEST_RNG_SEED", seed.to_string());
     }
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-    let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);
+    let spawn = Spawn::new("setpriv", env, &Containment::of_user()).args(nobody).arg(&program).args(tests);
     let (said, finished) = run(spawn.arg("--test-threads=1").cwd(folder.path())).await;
     assert_eq!(finished.exit.code, 0, "{said}");
 }

@@ -27,7 +27,7 @@ fn shell(command: &str) -> Spawn {
 fn shell_with(command: &str, variables: &[(&str, &str)]) -> Spawn {
     let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
     let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
-    Shell::choose(&env).spawn(command, ChildEnv::unattended(&env), &Containment::none())
+    Shell::choose(&env).spawn(command, ChildEnv::unattended(&env), &Containment::of_user())
 }
 
 async fn read_all(child: &mut Child) -> String {

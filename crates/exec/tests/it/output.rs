@@ -54,7 +54,7 @@ async fn limits_hold() {
 #[tokio::test]
 async fn what_cannot_start_says_why() {
     let missing =
-        omp_exec::Spawn::new("no-such-program-here", omp_exec::ChildEnv::default(), &omp_exec::Containment::none())
+        omp_exec::Spawn::new("no-such-program-here", omp_exec::ChildEnv::default(), &omp_exec::Containment::of_user())
             .start()
             .unwrap_err();
     assert!(matches!(missing, SpawnError::NotFound { .. }), "{missing}");

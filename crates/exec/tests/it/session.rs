@@ -26,7 +26,7 @@ fn session_with(shell: &str, home: &Path, more: &[(&str, &str)]) -> Arc<ShellSes
 /// Runs one command in the session; returns output and exit code.
 async fn run(session: &Arc<ShellSession>, command: &str, extra: &[(&str, &str)]) -> String {
     let extra: BTreeMap<_, _> = extra.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let (spawn, turn) = session.begin(command, &session.cwd(), &extra, true, &Containment::none()).await;
+    let (spawn, turn) = session.begin(command, &session.cwd(), &extra, true, &Containment::of_user()).await;
     let mut child = spawn.start().unwrap();
     let text = read_all(&mut child).await;
     let exit = child.finish().await.unwrap().exit;
@@ -108,10 +108,10 @@ async fn a_second_command_runs_beside_the_first() {
     let home = tempfile::tempdir().unwrap();
     let session = session("/bin/bash", home.path());
     run(&session, "export A=1", &[]).await;
-    let (_, first) = session.begin("true", home.path(), &BTreeMap::new(), true, &Containment::none()).await;
+    let (_, first) = session.begin("true", home.path(), &BTreeMap::new(), true, &Containment::of_user()).await;
     assert!(first.is_some());
     let (spawn, second) =
-        session.begin("echo $A; export A=2", home.path(), &BTreeMap::new(), true, &Containment::none()).await;
+        session.begin("echo $A; export A=2", home.path(), &BTreeMap::new(), true, &Containment::of_user()).await;
     assert!(second.is_none());
     assert_eq!(read_all(&mut spawn.start().unwrap()).await, "1\n");
     drop(first);

@@ -88,7 +88,7 @@ async fn limits_and_marks_hold_here_too() {
 
 #[tokio::test]
 async fn what_cannot_start_is_told() {
-    let spawn = Spawn::new("/no/such/program", omp_exec::ChildEnv::default(), &omp_exec::Containment::none());
+    let spawn = Spawn::new("/no/such/program", omp_exec::ChildEnv::default(), &omp_exec::Containment::of_user());
     let error = spawn.start_in_terminal(TerminalSize::default()).err();
     assert!(matches!(error, Some(SpawnError::NotFound { .. })), "{error:?}");
 }

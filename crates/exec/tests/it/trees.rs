@@ -211,7 +211,7 @@ async fn kill_an_owner_of(script: &str, contained: bool) -> tempfile::TempDir {
     let owner = omp_exec::Spawn::new(
         std::env::current_exe().unwrap(),
         omp_exec::ChildEnv::default(),
-        &omp_exec::Containment::none(),
+        &omp_exec::Containment::of_user(),
     )
     .args(this_test)
     .cwd(folder.path())

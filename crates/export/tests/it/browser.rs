@@ -133,7 +133,7 @@ impl Browser {
         let path = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
         let env = ChildEnv::unattended(&Env::from_iter([("PATH", path), ("HOME", &home)]));
         let page = format!("file://{}{fragment}", scene.page().display());
-        let browser = Spawn::new("chromium", env, &omp_exec::Containment::none())
+        let browser = Spawn::new("chromium", env, &omp_exec::Containment::of_user())
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--virtual-time-budget=2000"])

@@ -27,7 +27,6 @@ impl Current {
     pub fn new(opened: OpenSession, output: &Output, dialogs: &Arc<Dialogs>) -> Arc<Self> {
         let OpenSession { session, actor, header, shell, todos, safeguards, .. } = opened;
         let events = session.events();
-        session.allow_waking();
         let activity = Activity::default();
         activity.reread(&session.messages());
         let tasks = Mutex::new(vec![actor]);

@@ -40,13 +40,7 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
             return server.answer(request, Err(BUSY.into()));
         }
         Ok(Obeyed::Send(command)) => command,
-        Ok(
-            Obeyed::Show(text)
-            | Obeyed::Page { text, .. }
-            | Obeyed::Card { text, .. }
-            | Obeyed::Screen { text, .. }
-            | Obeyed::Copy(text),
-        ) => {
+        Ok(Obeyed::Show { text, .. }) => {
             server.output.frame(&NewsFrame::CommandOutput { text: text.as_str().into() });
             return server.answer(request, data(&PromptReply { agent_invoked: false }));
         }

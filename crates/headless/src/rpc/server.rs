@@ -244,29 +244,24 @@ impl Server {
             current.abort().await;
         }
         let cwd = self.current().ok().map(|current| PathBuf::from(&current.header.cwd));
-        let switch = SessionSwitch::new(wish, cwd);
-        if switch.lets_go_first() {
-            self.let_go().await?;
-        }
-        match switch.open(&*self.host, self.uris.editor()).await {
+        match SessionSwitch::new(wish, cwd).run(&*self.host, self.uris.editor(), self.let_go()).await {
             Ok(SwitchedSession { opened, ends }) => {
                 if let Ok(current) = self.current() {
                     current.session.ends_by(ends);
                 }
                 self.take_up(opened).await
             }
-            Err(SwitchFailed { problem, back: None }) => Err(problem.into()),
-            Err(SwitchFailed { problem, back: Some(back) }) => {
-                let again = self.host.open_in(self.uris.editor(), back).await;
-                let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
-                self.take_up(again).await?;
+            Err(SwitchFailed { problem, reopened }) => {
+                if let Some(again) = reopened {
+                    self.take_up(*again).await?;
+                }
                 Err(problem.into())
             }
         }
     }
 
     /// Closes the session.
-    async fn let_go(&self) -> Result<(), Refusal> {
+    async fn let_go(&self) -> Result<(), String> {
         let last = self.slot().take().ok_or(NO_SESSION)?;
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;

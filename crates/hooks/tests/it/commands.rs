@@ -64,7 +64,7 @@ impl Stage {
         let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", "/bin/false")].into_iter().collect();
         Hooks::new(
             found.hooks,
-            HookSetup { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false },
+            HookSetup { env, containment: Containment::of_user(), trust: Arc::new(Said(trusted)), disabled: false },
         )
     }
 

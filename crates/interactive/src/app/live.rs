@@ -126,8 +126,9 @@ impl Live {
 }
 
 impl Running {
-    pub fn open(&mut self, wish: Wish, switched: bool) {
-        self.begin_opening(SessionSwitch::new(wish, None), switched);
+    /// Opens the first session.
+    pub fn open(&mut self, wish: Wish) {
+        self.begin_opening(SessionSwitch::new(wish, None), false);
     }
 
     /// Switches to another session.
@@ -154,17 +155,16 @@ impl Running {
         self.screen.mark(Dirty::Now);
         let SwitchedSession { opened: open, ends } = match opened.result {
             Ok(switched) => switched,
-            Err(SwitchFailed { problem, back }) => {
+            Err(SwitchFailed { problem, reopened }) => {
+                if let Some(again) = reopened {
+                    self.take_up(*again, true);
+                }
                 self.note(Tone::Error, &problem);
-                match back {
-                    Some(back) => self.open(back, true),
-                    None if self.live.is_none() => {
-                        self.go(Leave::Failed);
-                        if let Some(left) = &mut self.leave {
-                            left.problem = Some(problem);
-                        }
+                if self.live.is_none() {
+                    self.go(Leave::Failed);
+                    if let Some(left) = &mut self.leave {
+                        left.problem = Some(problem);
                     }
-                    None => {}
                 }
                 return;
             }
@@ -200,7 +200,6 @@ impl Running {
         let counts = self.status.look.counts_changes();
         let around = &self.around;
         let git_watch = GitWatch::begin(around.surroundings.clone(), folder.clone(), counts, around.news.clone());
-        session.allow_waking();
         let mut live = Live {
             events: session.events(),
             session,

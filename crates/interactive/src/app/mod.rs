@@ -335,7 +335,7 @@ impl Running {
         self.work.waiting = prompts.into_iter().map(|content| Submission::of(&content.into())).collect();
         self.tty.set_title("omp");
         self.paint();
-        self.open(wish, false);
+        self.open(wish);
         if choose {
             self.list_sessions();
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omp_session::{CalledCommand, Command, CommandScreen, Obeyed};
+use omp_session::{CalledCommand, Command, CommandScreen, Obeyed, ShownInstead};
 use omp_stdx::plain_file::read_text;
 
 use super::screen::Dirty;
@@ -118,26 +118,7 @@ impl Running {
         self.screen.mark(Dirty::Now);
         let Ran { typed, obeyed } = ran;
         match obeyed {
-            Ok(Obeyed::Show(text)) => {
-                if !text.trim().is_empty() {
-                    self.note(Tone::Reply, &format!("{}\n{text}", typed.text.trim()));
-                }
-                if typed.text.split_whitespace().any(|word| word.starts_with("statusLine.")) {
-                    self.read_status_look();
-                }
-            }
-            Ok(Obeyed::Page { markdown, .. }) => {
-                if let Some(live) = &mut self.live {
-                    live.scribe.page(&mut self.screen.log, typed.text.trim(), &markdown);
-                }
-            }
-            Ok(Obeyed::Card { view, .. }) => {
-                if let Some(live) = &mut self.live {
-                    live.scribe.card(&mut self.screen.log, *view);
-                }
-            }
-            Ok(Obeyed::Screen { screen, .. }) => Box::pin(self.open_screen(screen)).await,
-            Ok(Obeyed::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
+            Ok(Obeyed::Show { text, instead }) => self.show(typed.text.trim(), text, instead).await,
             // While the model works it waits in the queue, where it is shown and Esc takes it back.
             Ok(Obeyed::Send(Command::Prompt(prompt))) if self.is_running() => {
                 self.command(Command::FollowUp(prompt)).await;
@@ -151,6 +132,25 @@ impl Running {
         }
         if let Some(live) = &mut self.live {
             live.look_at_todos();
+        }
+    }
+
+    /// Shows what a command returned.
+    async fn show(&mut self, typed: &str, text: String, instead: ShownInstead) {
+        match (instead, &mut self.live) {
+            (ShownInstead::Nothing, _) => {
+                if !text.trim().is_empty() {
+                    self.note(Tone::Reply, &format!("{typed}\n{text}"));
+                }
+                if typed.split_whitespace().any(|word| word.starts_with("statusLine.")) {
+                    self.read_status_look();
+                }
+            }
+            (ShownInstead::Page(markdown), Some(live)) => live.scribe.page(&mut self.screen.log, typed, &markdown),
+            (ShownInstead::Card(view), Some(live)) => live.scribe.card(&mut self.screen.log, *view),
+            (ShownInstead::Page(_) | ShownInstead::Card(_), None) => {}
+            (ShownInstead::Dialog(screen), _) => Box::pin(self.open_screen(screen)).await,
+            (ShownInstead::Copy, _) => Box::pin(self.obey(Action::Copy(text))).await,
         }
     }
 }

@@ -17,8 +17,8 @@ use omp_agent::{ArrivingCall, Outcome};
 use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
-    with_retry_hint,
+    SessionEvent, SessionHost, SessionSwitch, ShownInstead, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries,
+    ToolOutcome, Wish, with_retry_hint,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -321,13 +321,7 @@ impl Plain<'_> {
             }
             Typed::Command(called) => match called.run(&current.session, Attached::default()).await {
                 Err(problem) => self.problem(&problem)?,
-                Ok(
-                    Obeyed::Show(text)
-                    | Obeyed::Page { text, .. }
-                    | Obeyed::Card { text, .. }
-                    | Obeyed::Screen { text, .. },
-                ) => self.teller.say(&text)?,
-                Ok(Obeyed::Copy(text)) => {
+                Ok(Obeyed::Show { text, instead: ShownInstead::Copy }) => {
                     // If a program sends the lines, the text is printed instead of copied.
                     let copied = match self.input.attended {
                         true => self.prompt.outside.copy(&text, false).await.ok(),
@@ -339,6 +333,7 @@ impl Plain<'_> {
                         None => self.teller.say(&text)?,
                     }
                 }
+                Ok(Obeyed::Show { text, .. }) => self.teller.say(&text)?,
                 Ok(Obeyed::Send(Command::Prompt(prompt))) => self.converse(prompt).await?,
                 Ok(Obeyed::Send(_) | Obeyed::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
@@ -422,24 +417,22 @@ impl Plain<'_> {
     /// Switches to another session. If it cannot be opened, the old one continues.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
         let cwd = self.current.as_ref().map(|current| PathBuf::from(&current.header.cwd));
-        let switch = SessionSwitch::new(wish, cwd);
-        if switch.lets_go_first() {
+        let host = self.host.clone();
+        let let_go = async {
             self.let_go().await;
-        }
-        match switch.open(&*self.host, Editor::default()).await {
+            Ok(())
+        };
+        match SessionSwitch::new(wish, cwd).run(&*host, Editor::default(), let_go).await {
             Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;
                 self.take_up(opened);
                 self.greet()?;
             }
-            Err(SwitchFailed { problem, back }) => {
+            Err(SwitchFailed { problem, reopened }) => {
                 self.problem(&problem)?;
-                if let Some(back) = back {
-                    match self.host.open_in(Editor::default(), back).await {
-                        Ok(opened) => self.take_up(opened),
-                        Err(problem) => self.problem(&format!("the session could not be reopened: {problem}"))?,
-                    }
+                if let Some(again) = reopened {
+                    self.take_up(*again);
                 }
             }
         }

@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(50);
 
 fn spawn(script: &str) -> Spawn {
     let env = ChildEnv::default().set("PATH", "/usr/local/bin:/usr/bin:/bin");
-    Spawn::new("sh", env, &Containment::none()).args(["-c", script])
+    Spawn::new("sh", env, &Containment::of_user()).args(["-c", script])
 }
 
 fn start(script: &str) -> ServerProcess {
@@ -60,7 +60,7 @@ async fn a_contained_server_answers_too() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_told() {
-    let spawn = Spawn::new("no-such-server", ChildEnv::default(), &Containment::none());
+    let spawn = Spawn::new("no-such-server", ChildEnv::default(), &Containment::of_user());
     let missing = ServerProcess::start("the server", spawn, Protocol::mcp(), Arc::new(())).err().unwrap();
     assert!(matches!(missing, SpawnError::NotFound { .. }));
 }

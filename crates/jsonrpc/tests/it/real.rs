@@ -31,7 +31,7 @@ fn installed(server: &str, file: &str) -> PathBuf {
 fn program(program: &Path, folder: &Path) -> Spawn {
     let home = folder.display().to_string();
     let env = ChildEnv::default().set("PATH", "/usr/local/bin:/usr/bin:/bin").set("HOME", home);
-    Spawn::new(program, env, &Containment::none()).cwd(folder)
+    Spawn::new(program, env, &Containment::of_user()).cwd(folder)
 }
 
 /// A handler with canned responses that records all notifications.

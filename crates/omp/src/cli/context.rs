@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use omp_headless::Exit;
-use omp_session::{Obeyed, SessionHost, TypedPrompt};
-use omp_types::{Content, Env};
+use omp_session::TypedPrompt;
+use omp_types::{Content, Editor, Env};
 
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
 use crate::folder::{FolderProblem, FolderSetup};
@@ -52,11 +52,10 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let args = RunArgs { model, tools, prompt, cwd, config, session, ..RunArgs::default() };
     let setup = FolderSetup::new(&args, env)?;
     let host = Host::new(args, &setup, false);
-    let opened = host.open(host.wish(&setup)?).await?;
+    let opened = host.open_first(Editor::default(), host.wish(&setup)?).await?;
     warn(&opened.warnings);
     let typed = if json { "/context json" } else { "/context" };
-    match opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await? {
-        Obeyed::Show(text) | Obeyed::Page { text, .. } => print_quoted(&format!("{text}\n")),
-        _ => Err("/context has no text".to_owned()),
-    }
+    let obeyed = opened.session.obey(TypedPrompt::last_text(vec![Content::text(typed)])).await?;
+    let text = obeyed.into_text().ok_or("/context has no text")?;
+    print_quoted(&format!("{text}\n"))
 }

@@ -19,7 +19,7 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
     let own = settings.of(omp_contain::SETTINGS);
     let mode = chosen.unwrap_or_else(|| own.default("containment.mode"));
     if mode == ContainMode::Off || (chosen.is_none() && standing().rung() == Rung::None) {
-        return Containment::none();
+        return Containment::switched_off();
     }
     let network: NetworkMode = own.user("containment.network");
     let (upstream, _) = Upstream::from_env(env);

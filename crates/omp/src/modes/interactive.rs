@@ -61,7 +61,7 @@ pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, FolderPr
         true => Vec::new(),
         false => attached::talk_prompts(&args.messages, &setup)?,
     };
-    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().waking().at_once(&setup));
     let house = Arc::new(House::new(&args, &setup, host.clone()));
     let wish = host.wish(&setup)?;
     let (look, mut warnings) = {

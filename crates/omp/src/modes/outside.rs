@@ -83,7 +83,7 @@ impl Machine {
     }
 
     fn spawn(&self, program: &str) -> Spawn {
-        Spawn::new(program, ChildEnv::attended(&self.env), &Containment::none()).stderr(Stderr::Discarded)
+        Spawn::new(program, ChildEnv::attended(&self.env), &Containment::of_user()).stderr(Stderr::Discarded)
     }
 
     async fn pasted(&self) -> Result<Option<Clip>, String> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use omp_headless::Exit;
 use omp_interactive::{PlainEnd, PlainIo, PlainSignal, PromptParts, run_plain};
-use omp_session::{SessionHost, TimeLimit};
-use omp_types::{Env, vars};
+use omp_session::TimeLimit;
+use omp_types::{Editor, Env, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{OutputMode, RunArgs};
@@ -49,7 +49,7 @@ pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, FolderPr
     }
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
     let first = if args.messages.is_empty() { Vec::new() } else { attached::talk_prompts(&args.messages, &setup)? };
-    let opened = host.open(host.wish(&setup)?).await?;
+    let opened = host.open_first(Editor::default(), host.wish(&setup)?).await?;
     let attended = std::io::stdin().is_terminal();
     if let Some(line) = Unused::here(&setup).line().filter(|_| attended) {
         print(&format!("{line}\n"))?;

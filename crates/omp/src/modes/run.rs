@@ -70,7 +70,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, FolderProblem> {
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let (mode, asked_for) = (args.mode, args.model.model.clone());
     let host = Host::new(args, &setup, false).in_terminal().at_once(&setup);
-    let opened = host.open(host.wish(&setup)?).await?;
+    let opened = host.open_first(Editor::default(), host.wish(&setup)?).await?;
     warn(&opened.warnings);
     tell_choice(asked_for.as_deref(), &opened.session.snapshot().model);
     let prompting = startup::part("print:prompts");
@@ -93,9 +93,9 @@ async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, FolderProblem> 
     if !args.messages.is_empty() {
         return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
     }
-    let host = Arc::new(Host::new(args, setup, true).at_once(setup));
+    let host = Arc::new(Host::new(args, setup, true).waking().at_once(setup));
     let uris = Arc::new(HostUris::default());
-    let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
+    let opened = host.open_first(uris.editor(), host.wish(setup)?).await?;
     startup::told();
     let client = Client {
         input: Box::new(std::io::stdin()),

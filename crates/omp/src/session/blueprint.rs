@@ -20,11 +20,11 @@ use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
 use omp_policy::{Policy, RulePlaces};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OWN_SOURCE, OfferedModel, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory,
+    BudgetLimits, OfferedModel, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionBudget, SessionFactory,
     SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
     queues_from_settings,
 };
-use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList, UserPython};
+use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
@@ -32,7 +32,6 @@ use crate::cli::{RunArgs, SessionArgs};
 use crate::folder::containing;
 use crate::folder::{AskedPrompt, FolderProblem, FolderSetup};
 use crate::modes::first_run::FirstRun;
-use crate::output::warn;
 use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
 use crate::session::compacting;
 use crate::session::day_log::{DayLog, LoggedSession};
@@ -49,7 +48,7 @@ use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
 use crate::session::stream_tap::StreamTap;
 use crate::session::titles;
-use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
+use crate::session::todos::{EditedTodos, SharedTodos, TodoReminder};
 use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
@@ -146,6 +145,8 @@ pub struct SessionPlan {
     pub begun: StartSource,
     /// Whether a user is present to answer questions.
     pub attended: bool,
+    /// Whether the front end can show a run that the user did not start.
+    pub wakes: bool,
     /// Whether the session gets a title.
     pub titled: bool,
     /// Overrides the flags.
@@ -192,6 +193,19 @@ struct Equipment {
     warnings: Vec<String>,
 }
 
+/// Why a session could not be made.
+pub struct AssemblyFailed {
+    pub problem: FolderProblem,
+    /// The warnings until then: a broken models.yml may be the reason why there is no model.
+    pub warnings: Vec<String>,
+}
+
+impl From<FolderProblem> for AssemblyFailed {
+    fn from(problem: FolderProblem) -> Self {
+        Self { problem, warnings: Vec::new() }
+    }
+}
+
 /// The configuration of the folder, the flags of the run and the state that all sessions share.
 pub struct Blueprint {
     setup: Arc<FolderSetup>,
@@ -209,15 +223,16 @@ impl Blueprint {
     }
 
     /// Assembles a session and starts it.
-    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, FolderProblem> {
-        let SessionPlan { editor, mut opened, begun, attended, titled, prompt, mut warnings } = plan;
+    pub async fn assemble(self: &Arc<Self>, plan: SessionPlan) -> Result<OpenSession, AssemblyFailed> {
+        let SessionPlan { editor, mut opened, begun, attended, wakes, titled, prompt, mut warnings } = plan;
         let shared = &self.shared;
         warnings.append(&mut opened.warnings);
         warnings.extend(self.setup.rules().warnings.clone());
         opened.resources.push(skills_resource(&self.setup));
         opened.resources.extend(rules_resource(&self.setup));
         let mut registry = shared.registry.lock().await;
-        let line = self.model_line(&registry)?;
+        let (line, told) = self.model_line(&registry)?;
+        warnings.extend(told);
         let recorded = std::mem::take(&mut opened.recorded);
         let (veil, chosen, told) =
             self.choose(&mut registry, &line, recorded, titled, opened.recorder.path().is_some()).await;
@@ -225,20 +240,21 @@ impl Blueprint {
         let setup = &self.setup.keeping_back(registry.secrets());
         drop(registry);
         warnings.extend(told);
-        // Warnings are printed even if there is no model: a broken models.yml may be the reason.
-        let ChosenLlm { model, thinking, llm, titling, retry } = chosen.inspect_err(|_| warn(&warnings))?;
+        let ChosenLlm { model, thinking, llm, titling, retry } = match chosen {
+            Ok(chosen) => chosen,
+            Err(problem) => return Err(AssemblyFailed { problem, warnings }),
+        };
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
         let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
         if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
             tools.shell.read_start_files();
         }
-        let user_edit = edited_todos(&opened.resumed.messages);
         note_model(&mut opened.recorder, opened.is_resumed, &model, thinking);
         let Equipment { policy, system, hooks, undo, budget, warnings: told } =
             self.equip(setup, &mut opened.recorder, &tools, &model, prompt)?;
         warnings.extend(told);
-        let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts);
+        let python = UserInterpreter::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts);
         let (recorder, resumed) = (opened.recorder, opened.resumed);
         let header = recorder.header().clone();
         let features = StandardFeatures {
@@ -248,18 +264,20 @@ impl Blueprint {
             files: undo.clone().map(|undo| undo::kept(setup, undo, &tools.jobs, veil.clone())),
             titling,
             jobs: Some(watched(&tools.jobs)),
-            jobs_wake: setup.settings.of(omp_tools::SETTINGS).get("async.wakeIdle"),
-            run_budget: shared.budget.clone(),
-            budget,
+            jobs_wake: wakes && setup.settings.of(omp_tools::SETTINGS).get("async.wakeIdle"),
         };
         let rule_keeper = Arc::new(RuleFile {
             settings: setup.dirs.settings_file(),
             projects: ProjectRules::new(&setup.dirs.agent),
             workspace: policy.rules.places().workspace.clone(),
         });
+        let safeguards = containing::safeguards(setup, undo.is_some());
+        let todos = tools.todos;
+        let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
         let (session, actor) = Session::open(SessionOptions {
             thinking,
             tools: tools.tools,
+            commands: omp_commands::all(CommandParts { files: undo, ..parts }),
             system,
             veil,
             resumed,
@@ -275,22 +293,16 @@ impl Blueprint {
             look_around: setup.look_around(),
             features: features.list(),
             compaction: compacting::options(setup, line.client, shared.available.clone()),
+            budget: SessionBudget { run: shared.budget.clone(), session: budget },
             ..SessionOptions::new(llm, model, recorder)
         });
-        let todos = tools.todos;
-        let safeguards = containing::safeguards(setup, undo.is_some());
-        let parts = self.command_parts(setup, attended, todos.clone(), tools.jobs, hooks);
-        session.set_commands(OWN_SOURCE, omp_commands::all(CommandParts { files: undo, ..parts }));
-        if let (Some(board), Some(phases)) = (&todos, user_edit) {
-            board.resume(phases);
-        }
         containing::make_ahead(setup.containment());
         Ok(OpenSession {
             session,
             actor,
             header,
             shell: Arc::new(UserTerminal(tools.shell)),
-            python: Some(Arc::new(UserInterpreter(python))),
+            python: Some(Arc::new(python)),
             todos: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn omp_session::TodoBoard>),
             safeguards,
             factory: Some(self.clone()),
@@ -298,12 +310,13 @@ impl Blueprint {
         })
     }
 
-    fn model_line(&self, registry: &Registry) -> Result<ModelLine, FolderProblem> {
+    /// Returns warnings too.
+    fn model_line(&self, registry: &Registry) -> Result<(ModelLine, Option<String>), FolderProblem> {
         let (setup, recordings) = (&self.setup, &self.shared.recordings);
         let listener = recordings.listener(setup, &self.args.model, registry, &self.shared.redactor)?;
         let client = setup.client(Some(self.shared.tap.listener(listener)));
-        let replay = recordings.replay(setup, &self.args.model, &client)?;
-        Ok(ModelLine { client, replay })
+        let (replay, told) = recordings.replay(setup, &self.args.model, &client)?;
+        Ok((ModelLine { client, replay }, told))
     }
 
     /// Chooses the model and the secrets to hide from it. Returns warnings even if no model is found.
@@ -477,6 +490,7 @@ impl Blueprint {
         if let Some(board) = tools.todos.clone() {
             let settings = setup.settings.of(omp_tools::SETTINGS);
             let max = if settings.get("todo.reminders") { settings.get("todo.remindersMax") } else { 0 };
+            features.push(Arc::new(EditedTodos(board.clone())));
             features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
         }
         if recorder.path().is_some() {
@@ -497,11 +511,15 @@ impl Blueprint {
             opened,
             begun: StartSource::Startup,
             attended: false,
+            wakes: false,
             titled: false,
             prompt,
             warnings: Vec::new(),
         };
-        further.assemble(plan).await
+        further.assemble(plan).await.map_err(|AssemblyFailed { problem, warnings }| {
+            let warnings: String = warnings.iter().map(|warning| format!("\nwarning: {warning}")).collect();
+            problem + &warnings
+        })
     }
 }
 

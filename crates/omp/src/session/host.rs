@@ -6,7 +6,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -18,7 +18,8 @@ use omp_types::{Editor, Model, Secrets, vars};
 use crate::cli::RunArgs;
 use crate::folder::{AskedPrompt, FolderProblem, FolderSetup, working_folder};
 use crate::modes::first_run;
-use crate::session::blueprint::{Blueprint, SessionPlan, SharedParts};
+use crate::output::warn;
+use crate::session::blueprint::{AssemblyFailed, Blueprint, SessionPlan, SharedParts};
 use crate::session::hooking;
 use crate::session::pages::Exporter;
 use crate::session::sessions;
@@ -31,6 +32,8 @@ pub struct Host {
     attended: bool,
     /// Whether `--continue` in this terminal resumes the last of these sessions.
     in_terminal: bool,
+    /// Whether the end of a background job may start a run.
+    wakes: bool,
     dirs: Dirs,
     sessions: SessionsDir,
     shared: Arc<SharedParts>,
@@ -47,6 +50,8 @@ struct Warnings {
     /// Warnings found before there was a session to show them in.
     early: Vec<String>,
     told: BTreeSet<String>,
+    /// Warnings of sessions that could not be opened.
+    failed: Vec<String>,
 }
 
 impl Host {
@@ -60,7 +65,8 @@ impl Host {
             args,
             attended,
             in_terminal: false,
-            warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
+            wakes: false,
+            warnings: Mutex::new(Warnings { early: setup.warnings.clone(), ..Warnings::default() }),
             has_begun: AtomicBool::new(false),
             first: Mutex::default(),
         }
@@ -77,6 +83,11 @@ impl Host {
         Self { in_terminal: true, ..self }
     }
 
+    /// For a front end that can show a run that the user did not start.
+    pub fn waking(self) -> Self {
+        Self { wakes: true, ..self }
+    }
+
     /// Returns the blueprint of a folder. The folder is read again, unless this is the first session and its folder was just
     /// read.
     fn blueprint(&self, folder: Option<PathBuf>) -> Result<Arc<Blueprint>, FolderProblem> {
@@ -89,8 +100,17 @@ impl Host {
         Ok(Arc::new(Blueprint::new(Arc::new(setup), args, self.shared.clone())))
     }
 
+    /// Opens the first session of a run. If that fails, warnings that may be the reason are printed.
+    pub async fn open_first(&self, editor: Editor, wish: Wish) -> Result<OpenSession, FolderProblem> {
+        self.open_in(editor, wish).await.inspect_err(|_| warn(&self.last_words()))
+    }
+
+    fn warnings(&self) -> MutexGuard<'_, Warnings> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn tell_once(&self, warnings: Vec<String>) -> Vec<String> {
-        let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.warnings();
         let found = std::mem::take(&mut known.early).into_iter().chain(warnings);
         found.filter(|warning| known.told.insert(warning.clone())).collect()
     }
@@ -117,7 +137,8 @@ impl Host {
 
     /// Returns warnings to show at the end of a run.
     pub fn last_words(&self) -> Vec<String> {
-        self.shared.recordings.problem().into_iter().collect()
+        let failed = std::mem::take(&mut self.warnings().failed);
+        failed.into_iter().chain(self.shared.recordings.take_warnings()).collect()
     }
 
     /// Returns the session that the flags ask for: a named one, the newest, or a new one.
@@ -159,9 +180,22 @@ impl Host {
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
         let opened = sessions::open(setup, &self.args.session, wish)?;
         let file = opened.recorder.path();
-        let (attended, titled) = (self.attended, self.titles());
-        let plan = SessionPlan { editor, opened, begun, attended, titled, prompt: AskedPrompt::default(), warnings };
-        let opened = blueprint.assemble(plan).await?;
+        let plan = SessionPlan {
+            editor,
+            opened,
+            begun,
+            attended: self.attended,
+            wakes: self.wakes,
+            titled: self.titles(),
+            prompt: AskedPrompt::default(),
+            warnings,
+        };
+        let opened = blueprint.assemble(plan).await.map_err(|AssemblyFailed { problem, warnings }| {
+            let mut known = self.warnings();
+            let new: Vec<String> = warnings.into_iter().filter(|warning| !known.failed.contains(warning)).collect();
+            known.failed.extend(new);
+            problem
+        })?;
         self.has_begun.store(true, Ordering::Relaxed);
         if let Some(file) = file.filter(|_| self.in_terminal) {
             sessions::leave_breadcrumb(setup, &file);

@@ -93,7 +93,7 @@ impl Exporter {
             env: others.chain([(vars::PI_EDIT_VARIANT.name, edit_language)]).collect(),
             options: ToolOptions::read(&|key| key.ends_with(".enabled").then(|| true.into())),
             attended: true,
-            ..Toolbox::alone(self.cwd.clone(), self.home.clone(), demo::model(Duration::ZERO).0)
+            ..Toolbox::uncontained(self.cwd.clone(), self.home.clone(), demo::model(Duration::ZERO).0)
         };
         ToolSet::new(toolbox.tools())
     }

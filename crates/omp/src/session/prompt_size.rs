@@ -59,7 +59,7 @@ async fn first_request(preset: Preset) -> Request {
     let toolbox = Toolbox {
         options: ToolOptions::default(),
         editor: Editor { screens, ..Editor::default() },
-        ..Toolbox::alone("/project".into(), "/home/user".into(), model.clone())
+        ..Toolbox::uncontained("/project".into(), "/home/user".into(), model.clone())
     };
     let opening = preset.opening;
     let recorder = Recorder::nowhere("/project".as_ref());

@@ -10,11 +10,15 @@ use omp_types::{Env, vars};
 
 use crate::cli::ModelArgs;
 use crate::folder::{FolderProblem, FolderSetup};
-use crate::output::warn;
+
+/// Limits the differences that are kept until the end of the run.
+const MOST_DIFFERENCES: usize = 100;
 
 #[derive(Default)]
 pub struct Recordings {
     open: Mutex<OpenRecording>,
+    /// Differences between this run and the recording that it replays.
+    differences: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Default)]
@@ -45,38 +49,49 @@ impl Recordings {
         Ok(Some(recording))
     }
 
-    /// Opens the recording that the model's name refers to. Later sessions continue where the first one stopped.
+    /// Opens the recording that the model's name refers to. Later sessions continue where the first one stopped. Returns a
+    /// warning too.
     pub fn replay(
         &self,
         setup: &FolderSetup,
         args: &ModelArgs,
         client: &Client,
-    ) -> Result<Option<Arc<Replay>>, FolderProblem> {
-        let Some(wish) = args.model.as_deref().and_then(wish) else { return Ok(None) };
+    ) -> Result<(Option<Arc<Replay>>, Option<String>), FolderProblem> {
+        let Some(wish) = args.model.as_deref().and_then(wish) else { return Ok((None, None)) };
         let mut open = self.open();
         if let Some(replay) = &open.replay {
-            return Ok(Some(replay.clone()));
+            return Ok((Some(replay.clone()), None));
         }
+        let differences = self.differences.clone();
         let options = ReplayOptions {
             cwd: setup.cwd.clone(),
             strict: wish.strict,
             timing: timing(&setup.env),
-            warn: Arc::new(|difference| warn(&[difference.to_owned()])),
+            warn: Arc::new(move |difference| keep(&differences, difference)),
         };
         let replay = Replay::open(&setup.cwd.join(wish.file), client.clone(), options);
         let replay = Arc::new(replay.map_err(|error| error.to_string())?);
-        warn(&replay.remark().into_iter().collect::<Vec<_>>());
         open.replay = Some(replay.clone());
-        Ok(Some(replay))
+        let remark = replay.remark();
+        Ok((Some(replay), remark))
     }
 
-    /// Returns why the recording is incomplete.
-    pub fn problem(&self) -> Option<String> {
-        self.open().recording.as_ref()?.problem()
+    /// Returns how the run differed from the recording that it replayed, and why a new recording is incomplete.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut *self.differences.lock().unwrap_or_else(PoisonError::into_inner));
+        warnings.extend(self.open().recording.as_ref().and_then(|recording| recording.problem()));
+        warnings
     }
 
     fn open(&self) -> MutexGuard<'_, OpenRecording> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn keep(differences: &Mutex<Vec<String>>, difference: &str) {
+    let mut differences = differences.lock().unwrap_or_else(PoisonError::into_inner);
+    if differences.len() < MOST_DIFFERENCES {
+        differences.push(difference.to_owned());
     }
 }
 

@@ -6,13 +6,24 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{Tool, ToolRole};
 use omp_commands::{TaskList, TaskListNote};
-use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
+use omp_session::{Reminded, Resumed, Said, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{Todo, TodoEdit, TodoList, TodoPhase, todo_reminders};
 use omp_types::{Message, text_of};
 use serde_json::{Value, json};
 
+/// Resumes the list as the user last edited it.
+pub struct EditedTodos(pub TodoList);
+
+impl SessionFeature for EditedTodos {
+    fn resume(&self, _cx: &SessionCx, resumed: &Resumed) {
+        if let Some(phases) = edited_todos(&resumed.messages) {
+            self.0.resume(phases);
+        }
+    }
+}
+
 /// Returns the list as the user last edited it, unless it was changed since.
-pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
+fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
     let newest = history.iter().rev().find_map(|message| match message {
         Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
         Message::Custom(custom) if custom.custom_type == todo_reminders::USER_EDIT_ENTRY => {

@@ -1,11 +1,15 @@
 //! Runs what the user types after `!` in the shell that the model's commands share, and after `$` in a separate Python.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_exec::Containment;
 use omp_session::{OutputSizes, ShellRun, UserShell};
-use omp_tools::UserCommand;
+use omp_tools::{Artifacts, UserCommand, UserPython};
+use omp_types::Env;
 use tokio_util::sync::CancellationToken;
 
 pub struct UserTerminal(pub omp_tools::SessionShell);
@@ -26,7 +30,13 @@ impl UserShell for UserTerminal {
     }
 }
 
-pub struct UserInterpreter(pub omp_tools::UserPython);
+pub struct UserInterpreter(UserPython);
+
+impl UserInterpreter {
+    pub fn new(env: Env, cwd: PathBuf, artifacts: Arc<dyn Artifacts>) -> Self {
+        Self(UserPython::new(env, cwd, artifacts, Containment::of_user()))
+    }
+}
 
 impl UserShell for UserInterpreter {
     fn run<'a>(

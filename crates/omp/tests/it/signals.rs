@@ -74,7 +74,7 @@ async fn on_a_terminal_the_wait_counts_down_in_place_and_a_key_ends_it() {
     let busy = omp_testkit::FaultStatus::new(429).retry_after("120");
     let scene = Scene::new(Wire::Anthropic, [Turn::text("x").fault(busy.into())]).await;
     let env = omp_exec::ChildEnv::unattended(&scene.workspace.env_snapshot());
-    let spawn = omp_exec::Spawn::new(env!("CARGO_BIN_EXE_omp"), env, &omp_exec::Containment::none())
+    let spawn = omp_exec::Spawn::new(env!("CARGO_BIN_EXE_omp"), env, &omp_exec::Containment::of_user())
         .args(scene.workspace.args(&["-p", "talk"]));
     let size = omp_exec::TerminalSize { rows: 24, columns: 200 };
     let (mut child, mut terminal) = spawn.cwd(scene.workspace.project()).start_in_terminal(size).unwrap();

@@ -10,22 +10,12 @@ use omp_types::{Message, Transcript};
 
 use super::{SessionCx, SessionFeature};
 use crate::event::SessionEvent;
-use crate::resumed::Resumed;
-use crate::spending::{BudgetLimits, RequestParts, RunBudget};
+use crate::spending::RequestParts;
 
-/// The spending limits of this run of the program and of this session.
-#[derive(Default)]
-pub(super) struct Budget {
-    pub run: Arc<RunBudget>,
-    pub session: BudgetLimits,
-}
+/// Applies the session's limits.
+pub(super) struct Budget;
 
 impl SessionFeature for Budget {
-    fn resume(&self, cx: &SessionCx, _resumed: &Resumed) {
-        cx.control.spending().set_budget(self.run.clone(), self.session);
-        cx.control.tell_spending();
-    }
-
     fn begin_prompt<'a>(&'a self, cx: &'a SessionCx, _said: &'a [Arc<Message>]) -> BoxFuture<'a, ()> {
         async { cx.control.spending().begin_turn() }.boxed()
     }

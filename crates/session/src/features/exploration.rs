@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature, Word, hidden};
 use crate::approvals;
-use crate::recorder::{Recorder, RecorderError};
+use crate::recorder::{RecorderError, RunningRecorder};
 
 const REPORT_FOLLOWS: &str = "The exploration that began at the checkpoint is over and its steps are no longer shown. \
     Do not repeat it and do not call `rewind` again; go on from its report:";
@@ -130,7 +130,7 @@ impl Active {
     }
 
     /// Stores the position of a new checkpoint, or goes back to it if there is a report.
-    fn after_turn(&mut self, transcript: &mut Transcript, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn after_turn(&mut self, transcript: &mut Transcript, recorder: &mut RunningRecorder) -> Result<(), RecorderError> {
         let Some(active) = &mut self.checkpoint else { return Ok(()) };
         let place = active.place.get_or_insert_with(|| Place(recorder.mark()));
         let Some(report) = active.report.take() else { return Ok(()) };

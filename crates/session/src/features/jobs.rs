@@ -44,22 +44,16 @@ impl fmt::Display for JobEnded {
     }
 }
 
-/// Whether the end of a job may start a run.
+/// Keeps several job ends from starting several runs.
 #[derive(Default)]
 pub(crate) struct Waking {
-    /// Set by a front end that can show a run that the user did not start.
-    allowed: AtomicBool,
     /// Set while a [`Command::Wake`] is queued; at most one is.
     pending: AtomicBool,
 }
 
 impl Waking {
-    pub fn allow(&self) {
-        self.allowed.store(true, Ordering::Relaxed);
-    }
-
     fn is_wanted(&self) -> bool {
-        self.allowed.load(Ordering::Relaxed) && !self.pending.swap(true, Ordering::Relaxed)
+        !self.pending.swap(true, Ordering::Relaxed)
     }
 
     fn taken(&self) {

@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use crate::control::Control;
 use crate::event::SessionEvent;
-use crate::recorder::{Recorder, RecorderError};
+use crate::recorder::{RecorderError, RunningRecorder};
 use crate::resumed::Resumed;
 use crate::spending::RequestParts;
 
@@ -100,11 +100,11 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// Called before a message is written to the file.
-    fn before_record(&self, message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn before_record(&self, message: &Message, recorder: &mut RunningRecorder) -> Result<(), RecorderError> {
         Ok(())
     }
 
-    fn after_record(&self, message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn after_record(&self, message: &Message, recorder: &mut RunningRecorder) -> Result<(), RecorderError> {
         Ok(())
     }
 

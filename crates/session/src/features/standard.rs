@@ -11,9 +11,8 @@ use super::stream_rules::RulesWatched;
 use super::title::Titles;
 use super::undo::ChangesKept;
 use super::{BackgroundJobs, FilesKept, SessionFeature, SessionHooks, StreamRules, Titling};
-use crate::spending::{BudgetLimits, RunBudget};
 
-/// The inputs of the feature list. The default has no rules, no hooks and no limits.
+/// The inputs of the feature list. The default has no rules and no hooks.
 #[derive(Default)]
 pub struct StandardFeatures {
     /// Stream rules for the model's output.
@@ -28,11 +27,8 @@ pub struct StandardFeatures {
     pub titling: Option<Titling>,
     /// Background jobs whose ends are reported.
     pub jobs: Option<Arc<dyn BackgroundJobs>>,
-    /// Whether the end of a job starts a run, if the front end allows it.
+    /// Whether the end of a job starts a run. The front end must be able to show a run that the user did not start.
     pub jobs_wake: bool,
-    /// The budget shared by all sessions of this run of the program.
-    pub run_budget: Arc<RunBudget>,
-    pub budget: BudgetLimits,
 }
 
 impl StandardFeatures {
@@ -57,7 +53,7 @@ impl StandardFeatures {
         if let Some(titling) = self.titling {
             list.push(Arc::new(Titles::new(titling)));
         }
-        list.push(Arc::new(Budget { run: self.run_budget, session: self.budget }));
+        list.push(Arc::new(Budget));
         list
     }
 }

@@ -1,5 +1,6 @@
 //! Writes events to the session file, or discards them with `--no-session`.
 
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,17 +28,38 @@ pub struct SessionHeader {
 /// Writing to the file failed.
 pub type RecorderError = WriteError;
 
+/// Where a session is recorded. It writes nothing before the session starts and gives it the secrets to remove.
 pub struct Recorder {
     header: SessionHeader,
     writer: Option<SessionWriter>,
     /// Facts to be written before the next message, such as the model that answers it.
     pending: Vec<EntryBody>,
-    /// The latest fact of each kind written since the last [`Recorder::mark`].
+}
+
+/// The recorder of a session that has started.
+pub struct RunningRecorder {
+    base: Recorder,
+    /// The latest fact of each kind written since the last [`RunningRecorder::mark`].
     since_mark: Vec<EntryBody>,
     /// Whether plan mode is on.
     plans: bool,
     /// Removes secrets from all entries.
     veil: Arc<Veil>,
+}
+
+/// What can be recorded before the start can also be recorded after it.
+impl Deref for RunningRecorder {
+    type Target = Recorder;
+
+    fn deref(&self) -> &Recorder {
+        &self.base
+    }
+}
+
+impl DerefMut for RunningRecorder {
+    fn deref_mut(&mut self) -> &mut Recorder {
+        &mut self.base
+    }
 }
 
 impl Recorder {
@@ -50,32 +72,7 @@ impl Recorder {
             timestamp: header.timestamp.clone(),
             cwd: header.cwd.clone(),
         };
-        Self {
-            header,
-            writer: Some(writer),
-            pending: Vec::new(),
-            since_mark: Vec::new(),
-            plans: false,
-            veil: Arc::default(),
-        }
-    }
-
-    /// Records that the model was notified of these rules.
-    pub(crate) fn rules_injected(&mut self, names: Vec<String>) -> Result<(), RecorderError> {
-        self.append(EntryBody::TtsrInjection(TtsrInjection { injected_rules: names }))
-    }
-
-    /// The entry before an answer that may be taken back.
-    pub(crate) fn before_draft(&mut self) -> Result<Option<EntryId>, RecorderError> {
-        self.write_pending()?;
-        Ok(self.leaf())
-    }
-
-    /// Continues after entry `before`; the answer stays in the file as an abandoned branch.
-    pub(crate) fn leave_draft(&mut self, before: Option<EntryId>) {
-        if let (Some(writer), Some(before)) = (&mut self.writer, before) {
-            writer.set_leaf(Some(before));
-        }
+        Self { header, writer: Some(writer), pending: Vec::new() }
     }
 
     /// Records nothing.
@@ -86,13 +83,12 @@ impl Recorder {
             timestamp: timestamp(),
             cwd: cwd.display().to_string(),
         };
-        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new(), plans: false, veil: Arc::default() }
+        Self { header, writer: None, pending: Vec::new() }
     }
 
-    /// Continues in the mode recorded in the file, and removes secrets from everything written from now on.
-    pub(crate) fn resume(&mut self, mode: Option<&str>, veil: Arc<Veil>) {
-        self.plans = mode == Some(PLAN);
-        self.veil = veil;
+    /// Starts in the mode recorded in the file. The veil removes secrets from everything that is written.
+    pub(crate) fn start(self, mode: Option<&str>, veil: Arc<Veil>) -> RunningRecorder {
+        RunningRecorder { base: self, since_mark: Vec::new(), plans: mode == Some(PLAN), veil }
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -116,44 +112,9 @@ impl Recorder {
         self.writer.as_ref()?.title().map(str::to_owned)
     }
 
-    pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
-        match &mut self.writer {
-            Some(writer) => writer.set_title(&self.veil.hide(title), source).map(drop),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn label(&mut self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
-        self.append(EntryBody::Label(Label { target_id: target.as_str().to_owned(), label: label.map(str::to_owned) }))
-    }
-
-    pub(crate) fn note(&mut self, custom: Custom) -> Result<(), RecorderError> {
-        self.append(EntryBody::Custom(custom))
-    }
-
     /// Keeps data that the model does not see, to be written before the next message.
     pub fn keep(&mut self, custom: Option<Custom>) {
         self.pending.extend(custom.map(EntryBody::Custom));
-    }
-
-    /// Continues from another entry, or before the first if `None`, and returns the conversation up to there. The outer
-    /// `None` means that the session has no file, the inner one that the entry does not exist.
-    pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {
-        let Some(target) = leaf else {
-            self.writer.as_mut()?.set_leaf(None);
-            return Some(Ok(Some(Context::default())));
-        };
-        let mut loaded = match self.source()?.load() {
-            Ok(loaded) => loaded,
-            Err(error) => return Some(Err(error)),
-        };
-        let writer = self.writer.as_mut()?;
-        let context = loaded.context_at(&target);
-        if let Some(context) = &context {
-            self.plans = context.mode.as_deref() == Some(PLAN);
-            writer.set_leaf(Some(target));
-        }
-        Some(Ok(context))
     }
 
     /// The file with the session's messages. `None` for a session without a file.
@@ -170,6 +131,67 @@ impl Recorder {
         }));
     }
 
+    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
+        let level = Some(level.as_str().to_owned());
+        let configured = level.clone();
+        self.pending.push(EntryBody::ThinkingLevelChange(ThinkingLevelChange { thinking_level: level, configured }));
+    }
+}
+
+impl RunningRecorder {
+    /// Records that the model was notified of these rules.
+    pub(crate) fn rules_injected(&mut self, names: Vec<String>) -> Result<(), RecorderError> {
+        self.append(EntryBody::TtsrInjection(TtsrInjection { injected_rules: names }))
+    }
+
+    /// The entry before an answer that may be taken back.
+    pub(crate) fn before_draft(&mut self) -> Result<Option<EntryId>, RecorderError> {
+        self.write_pending()?;
+        Ok(self.leaf())
+    }
+
+    /// Continues after entry `before`; the answer stays in the file as an abandoned branch.
+    pub(crate) fn leave_draft(&mut self, before: Option<EntryId>) {
+        if let (Some(writer), Some(before)) = (&mut self.base.writer, before) {
+            writer.set_leaf(Some(before));
+        }
+    }
+
+    pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
+        match &mut self.base.writer {
+            Some(writer) => writer.set_title(&self.veil.hide(title), source).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn label(&mut self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
+        self.append(EntryBody::Label(Label { target_id: target.as_str().to_owned(), label: label.map(str::to_owned) }))
+    }
+
+    pub(crate) fn note(&mut self, custom: Custom) -> Result<(), RecorderError> {
+        self.append(EntryBody::Custom(custom))
+    }
+
+    /// Continues from another entry, or before the first if `None`, and returns the conversation up to there. The outer
+    /// `None` means that the session has no file, the inner one that the entry does not exist.
+    pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {
+        let Some(target) = leaf else {
+            self.base.writer.as_mut()?.set_leaf(None);
+            return Some(Ok(Some(Context::default())));
+        };
+        let mut loaded = match self.source()?.load() {
+            Ok(loaded) => loaded,
+            Err(error) => return Some(Err(error)),
+        };
+        let writer = self.base.writer.as_mut()?;
+        let context = loaded.context_at(&target);
+        if let Some(context) = &context {
+            self.plans = context.mode.as_deref() == Some(PLAN);
+            writer.set_leaf(Some(target));
+        }
+        Some(Ok(context))
+    }
+
     pub(crate) fn plans(&self) -> bool {
         self.plans
     }
@@ -180,13 +202,7 @@ impl Recorder {
             true => (PLAN, Some(json!({"planFilePath": PLAN_FILE}))),
             false => ("none", None),
         };
-        self.pending.push(EntryBody::ModeChange(ModeChange { mode: mode.to_owned(), data }));
-    }
-
-    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
-        let level = Some(level.as_str().to_owned());
-        let configured = level.clone();
-        self.pending.push(EntryBody::ThinkingLevelChange(ThinkingLevelChange { thinking_level: level, configured }));
+        self.base.pending.push(EntryBody::ModeChange(ModeChange { mode: mode.to_owned(), data }));
     }
 
     pub(crate) fn message(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
@@ -222,7 +238,7 @@ impl Recorder {
 
     /// Continues from an entry that was on the current path before.
     pub(crate) fn set_leaf(&mut self, leaf: Option<EntryId>) {
-        if let Some(writer) = &mut self.writer {
+        if let Some(writer) = &mut self.base.writer {
             writer.set_leaf(leaf);
         }
     }
@@ -244,9 +260,9 @@ impl Recorder {
 
     /// Continues after the marked entry. Facts written since then still hold and are written again.
     pub(crate) fn go_back_to(&mut self, mark: Option<EntryId>) {
-        if let (Some(writer), Some(mark)) = (&mut self.writer, mark) {
+        if let (Some(writer), Some(mark)) = (&mut self.base.writer, mark) {
             writer.set_leaf(Some(mark));
-            self.pending.splice(..0, std::mem::take(&mut self.since_mark));
+            self.base.pending.splice(..0, std::mem::take(&mut self.since_mark));
         }
     }
 
@@ -258,7 +274,7 @@ impl Recorder {
 
     /// Flushes the file to the disk, so that even a power failure loses nothing.
     pub(crate) fn sync(&mut self) -> Result<(), RecorderError> {
-        match &mut self.writer {
+        match &mut self.base.writer {
             Some(writer) => writer.sync(),
             None => Ok(()),
         }
@@ -266,15 +282,15 @@ impl Recorder {
 
     fn append(&mut self, body: EntryBody) -> Result<(), RecorderError> {
         self.write_pending()?;
-        match &mut self.writer {
+        match &mut self.base.writer {
             Some(writer) => writer.append(&secrets::hide_entry(&self.veil, body)).map(drop),
             None => Ok(()),
         }
     }
 
     pub(crate) fn write_pending(&mut self) -> Result<(), RecorderError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        for fact in std::mem::take(&mut self.pending) {
+        let Some(writer) = &mut self.base.writer else { return Ok(()) };
+        for fact in std::mem::take(&mut self.base.pending) {
             writer.append(&fact)?;
             self.since_mark.retain(|earlier| earlier.kind() != fact.kind());
             self.since_mark.push(fact);

@@ -15,7 +15,7 @@ use omp_view::View;
 use crate::{Prompt, Session, Wish};
 pub use menu::{ArgumentValues, CommandGroup, MENU, MenuEntry, menu_entry};
 pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
-pub use obey::{Attached, CalledCommand, Obeyed, TypedPrompt};
+pub use obey::{Attached, CalledCommand, Obeyed, ShownInstead, TypedPrompt};
 
 /// Longer text was pasted, so a skill mentioned in it is not called.
 const LONGEST_WITH_MENTION: usize = 16 << 10;

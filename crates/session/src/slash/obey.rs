@@ -13,29 +13,28 @@ use crate::{Command, Prompt, Session, Wish};
 pub enum Obeyed {
     /// Send this to the session: [`Command::Prompt`] or [`Command::Retry`].
     Send(Command),
-    /// Show it to the user; no request is made.
-    Show(String),
-    /// Show the Markdown to the user, or the plain text where nothing draws it; no request is made.
-    Page { text: String, markdown: String },
-    /// Show the card, or the text where there are no cards.
-    Card { text: String, view: Box<View> },
-    /// Open a dialog, or show the text where there are none.
-    Screen { text: String, screen: CommandScreen },
-    /// Copy it to the clipboard at a terminal, show it elsewhere.
-    Copy(String),
+    /// Show the text to the user, or what a terminal has instead of it; no request is made.
+    Show { text: String, instead: ShownInstead },
     /// Continue with the session that the host makes of this.
     Switch(Wish),
+}
+
+/// What a terminal shows or does instead of showing the text. Other front ends ignore it.
+pub enum ShownInstead {
+    Nothing,
+    /// The text as Markdown.
+    Page(String),
+    Card(Box<View>),
+    Dialog(CommandScreen),
+    /// The text is copied to the clipboard.
+    Copy,
 }
 
 impl Obeyed {
     /// Returns the text to show, where there are neither cards nor dialogs.
     pub fn into_text(self) -> Option<String> {
         match self {
-            Obeyed::Show(text)
-            | Obeyed::Page { text, .. }
-            | Obeyed::Card { text, .. }
-            | Obeyed::Screen { text, .. }
-            | Obeyed::Copy(text) => Some(text),
+            Obeyed::Show { text, .. } => Some(text),
             Obeyed::Send(_) | Obeyed::Switch(_) => None,
         }
     }
@@ -154,11 +153,11 @@ impl CalledCommand {
     pub async fn run(self, session: &Session, attached: Attached) -> Result<Obeyed, String> {
         let reply = self.command.run(&self.arguments, session).await;
         Ok(match reply.map_err(|problem| with_usage(problem, &*self.command, &self.arguments))? {
-            SlashReply::Text(text) => Obeyed::Show(text),
-            SlashReply::Page(page) => Obeyed::Page { text: page.plain(), markdown: page.markdown() },
-            SlashReply::Card { text, view } => Obeyed::Card { text, view },
-            SlashReply::Screen { text, screen } => Obeyed::Screen { text, screen },
-            SlashReply::Copy(text) => Obeyed::Copy(text),
+            SlashReply::Text(text) => Obeyed::Show { text, instead: ShownInstead::Nothing },
+            SlashReply::Page(page) => Obeyed::Show { text: page.plain(), instead: ShownInstead::Page(page.markdown()) },
+            SlashReply::Card { text, view } => Obeyed::Show { text, instead: ShownInstead::Card(view) },
+            SlashReply::Screen { text, screen } => Obeyed::Show { text, instead: ShownInstead::Dialog(screen) },
+            SlashReply::Copy(text) => Obeyed::Show { text, instead: ShownInstead::Copy },
             SlashReply::Prompt(prompt) => Obeyed::Send(Command::Prompt(attached.around(prompt))),
             SlashReply::Retry => Obeyed::Send(Command::Retry),
             SlashReply::Switch(wish) => Obeyed::Switch(wish),

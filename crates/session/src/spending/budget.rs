@@ -1,6 +1,6 @@
 //! Spending limits of a run of the program and of a session.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_types::Usage;
 
@@ -17,6 +17,14 @@ pub struct BudgetLimits {
 #[derive(Debug, Default)]
 pub struct RunBudget {
     state: Mutex<State>,
+}
+
+/// The limits that apply to a session.
+#[derive(Clone, Debug, Default)]
+pub struct SessionBudget {
+    /// Shared by all sessions of this run of the program.
+    pub run: Arc<RunBudget>,
+    pub session: BudgetLimits,
 }
 
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage, now_ms};
 
 pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent, cost_line};
-pub use budget::{BudgetLimits, RunBudget};
+pub use budget::{BudgetLimits, RunBudget, SessionBudget};
 pub use cause::{BreakCause, PrefixBreak};
 pub use estimate::Estimate;
 pub use prefix::RequestParts;
@@ -70,8 +70,7 @@ pub(crate) struct Spending {
     account: Account,
     /// Number of prompts so far.
     turn: usize,
-    run: Arc<RunBudget>,
-    limits: BudgetLimits,
+    budget: SessionBudget,
 }
 
 /// A request that is under way.
@@ -83,21 +82,16 @@ struct Pending {
 
 impl Spending {
     /// Starts with the usage of earlier runs.
-    pub fn after(history: &[Message]) -> Self {
-        let mut spending = Self { tally: Tally::of(history), ..Self::default() };
+    pub fn after(history: &[Message], budget: SessionBudget) -> Self {
+        let mut spending = Self { tally: Tally::of(history), budget, ..Self::default() };
         spending.settle();
         spending
     }
 
-    pub fn set_budget(&mut self, run: Arc<RunBudget>, session: BudgetLimits) {
-        (self.run, self.limits) = (run, session);
-        self.settle();
-    }
-
     /// Replaces all limits, on behalf of the user.
     pub fn set_limits(&mut self, limits: BudgetLimits) {
-        self.run.lift();
-        self.limits = limits;
+        self.budget.run.lift();
+        self.budget.session = limits;
         self.settle();
     }
 
@@ -125,7 +119,7 @@ impl Spending {
         let Pending { sent, estimate, shared } = self.weigh(asked, &messages, now);
         self.account.estimate = Some(estimate);
         let next = Next { tokens: estimate.total().max(estimate.cached), cost: estimate.cost(&asked.model) };
-        if let Some(refusal) = budget::refusal(&self.run, &self.limits, &self.tally.usage, next) {
+        if let Some(refusal) = budget::refusal(&self.budget.run, &self.budget.session, &self.tally.usage, next) {
             return Err(refusal);
         }
         self.pending = Some(Pending { sent, estimate, shared });
@@ -184,7 +178,7 @@ impl Spending {
 
     /// Why no further request outside the conversation may be made.
     pub fn refusal(&self) -> Option<String> {
-        budget::refusal(&self.run, &self.limits, &self.tally.usage, Next::default())
+        budget::refusal(&self.budget.run, &self.budget.session, &self.tally.usage, Next::default())
     }
 
     /// Counts an answer, complete or not. `None` if its request is unknown.
@@ -231,7 +225,7 @@ impl Spending {
 
     fn count(&mut self, answer: &AssistantMessage) {
         self.tally.add_beside(answer);
-        self.run.add(answer.usage);
+        self.budget.run.add(answer.usage);
         self.used += answer.usage;
     }
 
@@ -244,8 +238,8 @@ impl Spending {
 
     fn settle(&mut self) {
         self.account.session = self.tally.usage;
-        self.account.limits = self.limits;
-        self.account.run = (self.run.limits(), self.run.used());
+        self.account.limits = self.budget.session;
+        self.account.run = (self.budget.run.limits(), self.budget.run.used());
         self.account.models.clone_from(&self.tally.models);
     }
 }

@@ -325,9 +325,9 @@ async fn a_compaction_waits_for_the_hooks_of_the_start() {
         options.begun = StartSource::Resume;
     });
     let released = async {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
+        // Commands are handled in order, so this one shows that the compaction was heard of.
+        stage.send(Command::SetAutoRetry(false)).await;
+        stage.session.until(|now| !now.auto_retry).await.unwrap();
         slow.go.notify_one();
     };
     let (compacted, ()) = tokio::join!(stage.session.compact(None), released);

@@ -66,3 +66,23 @@ async fn without_anybody_the_tool_knows_it() {
     let told = log_in("https://example.com", false, Answer::Yes).await;
     assert_eq!(told, ("result: nobody is there".to_owned(), Vec::new()));
 }
+
+#[tokio::test]
+async fn a_session_can_ask_for_it_between_calls() {
+    let mut stage = Stage::with(ScriptedLlm::new([Turn::text("never")]), |options| options.attended = true);
+    let session = stage.session.clone();
+    let asked = tokio::spawn(async move { session.open_url("https://example.com/login", "Log in.").await });
+    let question = loop {
+        match stage.events.recv().await.unwrap() {
+            SessionEvent::Question(question) => break question,
+            _ => continue,
+        }
+    };
+    let QuestionKind::OpenUrl { url, reason } = &question.kind else { panic!("{question:?}") };
+    assert_eq!((url.as_str(), reason.as_str()), ("https://example.com/login", "Log in."));
+    stage.send(Command::Answer { id: question.id, answer: Answer::Yes }).await;
+    assert_eq!(asked.await.unwrap(), Ok(true));
+    assert!(stage.session.open_url("file:///etc/passwd", "Log in.").await.is_err());
+    let alone = Stage::new([Turn::text("never")]);
+    assert!(alone.session.open_url("https://example.com/login", "Log in.").await.is_err());
+}

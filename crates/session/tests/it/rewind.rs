@@ -251,7 +251,7 @@ fn both_tools_are_offered_together_and_only_when_wanted() {
     let offered = |setting: Value| {
         let get = |key: &str| (key == "checkpoint.enabled").then(|| setting.clone());
         let options = ToolOptions::read(&get);
-        let alone = Toolbox::alone("/project".into(), "/home/user".into(), Arc::new(mock_model()));
+        let alone = Toolbox::uncontained("/project".into(), "/home/user".into(), Arc::new(mock_model()));
         let toolbox = Toolbox { options, ..alone };
         let names: Vec<_> = toolbox.tools().iter().map(|tool| tool.name().into_owned()).collect();
         ["checkpoint", "rewind"].map(|name| names.iter().any(|offered| offered == name))

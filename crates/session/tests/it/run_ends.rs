@@ -18,6 +18,7 @@ use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use crate::stage::{Stage, hooked};
 
@@ -369,7 +370,7 @@ async fn random_runs_end_exactly_once() {
         for number in 0..6 {
             let what = format!("seed {seed}, prompt {number}, {strategy:?}");
             let (moment, command) = (dice.roll(40), dice.roll(4));
-            let (mut ends, mut count) = (Ends::default(), 0);
+            let (mut ends, mut count, mut sent) = (Ends::default(), 0, None);
             stage.send(Command::Prompt(vec![Content::text("go")].into())).await;
             let session = stage.session.clone();
             let watched = stage.until_idle(|event| {
@@ -384,18 +385,29 @@ async fn random_runs_end_exactly_once() {
                     };
                     // The channel has room, since nothing else is sent meanwhile.
                     let session = session.clone();
-                    tokio::spawn(async move { session.send(command).await.unwrap() });
+                    sent = Some(tokio::spawn(async move { session.send(command).await.unwrap() }));
                 }
             });
             let done = tokio::time::timeout(LIMIT, watched).await;
             assert!(done.is_ok(), "{what}: no end: {ends:?}");
             ends.are_right(&what);
+            if let Some(sent) = sent {
+                sent.await.unwrap();
+            }
             // A steering message that came too late is a prompt of its own.
-            tokio::task::yield_now().await;
-            while stage.session.snapshot().running || stage.session.snapshot().queued > 0 {
+            let (reply, mut settled) = oneshot::channel();
+            stage.send(Command::Settle(reply)).await;
+            loop {
                 let mut ends = Ends::default();
-                let watched = stage.until_idle(|event| ends.hear(event));
-                tokio::time::timeout(LIMIT, watched).await.unwrap_or_else(|_| panic!("{what}: no late end"));
+                let late = stage.until_idle(|event| ends.hear(event));
+                let is_settled = tokio::select! {
+                    biased;
+                    ended = tokio::time::timeout(LIMIT, late) => ended.map(|_| false),
+                    _ = &mut settled => Ok(true),
+                };
+                if is_settled.unwrap_or_else(|_| panic!("{what}: no late end")) {
+                    break;
+                }
                 ends.are_right(&what);
             }
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use omp_session::{
-    Account, BreakCause, BudgetLimits, Command, OWN_SOURCE, RunBudget, RunEnd, SessionEvent, SessionFeature,
-    SessionOptions, Spent, StandardFeatures, Titling,
+    Account, BreakCause, BudgetLimits, Command, OWN_SOURCE, RunBudget, RunEnd, SessionEvent, SessionOptions, Spent,
+    StandardFeatures, Titling,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{
@@ -243,16 +243,12 @@ async fn a_resumed_session_goes_on_counting() {
     assert_eq!(stage.session.snapshot().usage.total_tokens, 25, "this process alone");
 }
 
-fn limited(run_budget: Arc<RunBudget>, budget: BudgetLimits) -> Vec<Arc<dyn SessionFeature>> {
-    StandardFeatures { run_budget, budget, ..StandardFeatures::default() }.list()
-}
-
 #[tokio::test]
 async fn a_session_over_budget_stops_before_the_request_and_goes_on_when_it_may() {
     let looping = || answer(0, 400).and_call("note", json!({}));
     let limits = BudgetLimits { max_tokens: Some(1000), max_cost: None };
     let mut stage = stage([looping(), looping(), answer(800, 10)], |options| {
-        options.features = limited(Arc::default(), limits);
+        options.budget.session = limits;
     });
     let (lines, end) = stage.prompt("go").await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
@@ -269,7 +265,7 @@ async fn a_session_over_budget_stops_before_the_request_and_goes_on_when_it_may(
 #[tokio::test]
 async fn the_cost_of_a_run_is_shared_by_its_sessions() {
     let budget = Arc::new(RunBudget::new(BudgetLimits { max_tokens: None, max_cost: Some(0.02) }));
-    let within = |options: &mut SessionOptions| options.features = limited(budget.clone(), BudgetLimits::default());
+    let within = |options: &mut SessionOptions| options.budget.run = budget.clone();
     let mut first = stage([answer(0, 6000)], within);
     assert_eq!(first.prompt("one").await.1, RunEnd::Finished);
     let mut second = stage([answer(0, 6000)], within);
@@ -284,7 +280,7 @@ async fn the_cost_of_a_run_is_shared_by_its_sessions() {
 #[tokio::test]
 async fn a_request_that_cannot_fit_is_never_made() {
     let limits = BudgetLimits { max_tokens: Some(500), max_cost: None };
-    let mut stage = stage([answer(0, 10)], |options| options.features = limited(Arc::default(), limits));
+    let mut stage = stage([answer(0, 10)], |options| options.budget.session = limits);
     let (_, end) = stage.prompt(&"many words ".repeat(1000)).await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
     assert!(reason.contains("0 of 500 tokens used, and the next request needs about 21"), "{reason}");

@@ -403,7 +403,7 @@ fn bodies_open_until_there_is_enough_to_see() {
 
 #[test]
 fn short_files_are_shown_whole() {
-    assert_eq!(shown(RUST, "rust", OutlineLimits::default()), "whole");
+    assert_eq!(shown(RUST, "rust", OutlineLimits { min_total_lines: 100, ..TIGHT }), "whole");
     assert_eq!(shown("", "rust", TIGHT), "whole");
 }
 

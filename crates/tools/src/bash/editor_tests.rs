@@ -42,7 +42,7 @@ impl EditorTerminals for FakeEditor {
             let editors = ChildEnv::default().set("OPENAI_API_KEY", "sk-editor").set("EDITORS_OWN", "1");
             let env = command.env.into_iter().fold(editors, |env, (name, value)| env.set(name, value));
             let spawn =
-                Spawn::new(command.program, env, &omp_exec::Containment::none()).args(command.args).cwd(command.cwd);
+                Spawn::new(command.program, env, &omp_exec::Containment::of_user()).args(command.args).cwd(command.cwd);
             let child = spawn.start().map_err(|error| error.to_string())?;
             let (sender, exit) = watch::channel(None);
             let (kill, output) = (CancellationToken::new(), Arc::<Mutex<String>>::default());

@@ -96,14 +96,14 @@ mod tests {
         let target = |path: &PathBuf, is_folder| WrittenPath { path: path.clone(), is_folder, by_program: false };
         let by_program = WrittenPath { by_program: true, ..target(&place.join("e"), false) };
         let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false), by_program];
-        let both = made(&targets, &map, &Containment::none());
+        let both = made(&targets, &map, &Containment::switched_off());
         assert!(file.is_file() && place.is_dir() && !root.join("denied").exists() && !place.join("e").exists());
         both.keep_unless(true);
         assert!(!root.join("a").exists() && !root.join("c").exists());
-        made(&targets, &map, &Containment::none()).keep_unless(false);
+        made(&targets, &map, &Containment::switched_off()).keep_unless(false);
         assert!(file.is_file() && place.is_dir());
         fs::write(&file, "x").unwrap();
-        made(&targets, &map, &Containment::none()).keep_unless(true);
+        made(&targets, &map, &Containment::switched_off()).keep_unless(true);
         assert!(file.is_file() && place.is_dir());
     }
 }

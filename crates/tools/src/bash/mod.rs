@@ -43,7 +43,7 @@ pub use network::Reached;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
 pub(crate) use render::TIME_TOLD;
-use runner::{BashCall, Runner};
+use runner::{BashCall, Runner, StartedBy};
 pub use user_shell::{SessionShell, UserCommand};
 
 /// Runs shell commands.
@@ -99,7 +99,7 @@ impl BashParts {
             uncontained_in_editor: false,
             screens: None,
             no_pty: false,
-            containment: Containment::none(),
+            containment: Containment::switched_off(),
         }
     }
 }
@@ -226,18 +226,17 @@ impl Bash {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
         let written: Vec<PathBuf> = writes.iter().map(|target| target.path.clone()).collect();
-        let (in_editor, containment) = (None, Some(self.runner.containment_of(id).for_command(&typed, &written)));
-        let contained = Vec::new();
+        let containment = self.runner.containment_of(id).for_command(&typed, &written);
         Ok(BashCall {
             job,
             seconds,
             requested,
             notices,
-            contained,
+            contained: Vec::new(),
             in_background,
             in_terminal,
-            in_editor,
-            containment,
+            in_editor: None,
+            started_by: StartedBy::Model(containment),
             writes,
         })
     }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use omp_exec::ProcessLimits;
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::intercept::{InterceptRule, default_rules};
-use crate::options::set;
+use crate::options::ToolSettings;
 use crate::output_sink::SinkLimits;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,29 +56,7 @@ pub struct MinimizerOptions {
 
 impl Default for BashOptions {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            shell_path: None,
-            start_files: 10.0,
-            strip_head_tail: true,
-            max_processes: 1000,
-            max_memory: 0,
-            max_file_size: 65_536,
-            max_timeout: 0.0,
-            intercept: Vec::new(),
-            jobs: false,
-            max_jobs: 100,
-            poll_wait: Duration::from_secs(30),
-            background_after: None,
-            minimizer: MinimizerOptions::default(),
-            sink: SinkLimits::default(),
-        }
-    }
-}
-
-impl Default for MinimizerOptions {
-    fn default() -> Self {
-        Self { enabled: true, only: Vec::new(), except: Vec::new(), max_capture: 4 * 1024 * 1024 }
+        Self::read(&ToolSettings::UNSET)
     }
 }
 
@@ -96,35 +74,56 @@ impl BashOptions {
     }
 
     /// See [`crate::ToolOptions::read`].
-    pub(crate) fn read(&mut self, get: &dyn Fn(&str) -> Option<Value>) {
-        set(get, "bash.enabled", &mut self.enabled);
-        set(get, "shellPath", &mut self.shell_path);
-        set(get, "bash.startFilesTimeout", &mut self.start_files);
-        set(get, "bash.stripTrailingHeadTail", &mut self.strip_head_tail);
-        set(get, "bash.maxProcesses", &mut self.max_processes);
-        set(get, "bash.maxMemory", &mut self.max_memory);
-        set(get, "bash.maxFileSize", &mut self.max_file_size);
-        set(get, "tools.maxTimeout", &mut self.max_timeout);
-        if flag(get, "bashInterceptor.enabled") {
-            self.intercept = default_rules();
-            set(get, "bashInterceptor.patterns", &mut self.intercept);
+    pub(crate) fn read(settings: &ToolSettings) -> Self {
+        let rules = || settings.get::<Option<_>>("bashInterceptor.patterns").unwrap_or_else(default_rules);
+        let threshold = || Duration::from_millis(settings.get("bash.autoBackground.thresholdMs"));
+        Self {
+            enabled: settings.get("bash.enabled"),
+            shell_path: settings.get("shellPath"),
+            start_files: settings.get("bash.startFilesTimeout"),
+            strip_head_tail: settings.get("bash.stripTrailingHeadTail"),
+            max_processes: settings.get("bash.maxProcesses"),
+            max_memory: settings.get("bash.maxMemory"),
+            max_file_size: settings.get("bash.maxFileSize"),
+            max_timeout: settings.get("tools.maxTimeout"),
+            intercept: if settings.get("bashInterceptor.enabled") { rules() } else { Vec::new() },
+            jobs: settings.get("async.enabled"),
+            max_jobs: settings.get("async.maxJobs"),
+            poll_wait: settings.get::<PollWait>("async.pollWaitDuration").0,
+            background_after: settings.get::<bool>("bash.autoBackground.enabled").then(threshold),
+            minimizer: MinimizerOptions::read(settings),
+            sink: sink_limits(settings),
         }
-        set(get, "async.enabled", &mut self.jobs);
-        set(get, "async.maxJobs", &mut self.max_jobs);
-        let mut wait = String::new();
-        set(get, "async.pollWaitDuration", &mut wait);
-        self.poll_wait = duration(&wait).unwrap_or(self.poll_wait);
-        if flag(get, "bash.autoBackground.enabled") {
-            let mut threshold = 60_000;
-            set(get, "bash.autoBackground.thresholdMs", &mut threshold);
-            self.background_after = Some(Duration::from_millis(threshold));
+    }
+}
+
+impl MinimizerOptions {
+    fn read(settings: &ToolSettings) -> Self {
+        Self {
+            enabled: settings.get("shellMinimizer.enabled"),
+            only: settings.get("shellMinimizer.only"),
+            except: settings.get("shellMinimizer.except"),
+            max_capture: settings.get::<usize>("shellMinimizer.maxCaptureBytes").min(MAX_CAPTURE),
         }
-        set(get, "shellMinimizer.enabled", &mut self.minimizer.enabled);
-        set(get, "shellMinimizer.only", &mut self.minimizer.only);
-        set(get, "shellMinimizer.except", &mut self.minimizer.except);
-        set(get, "shellMinimizer.maxCaptureBytes", &mut self.minimizer.max_capture);
-        self.minimizer.max_capture = self.minimizer.max_capture.min(MAX_CAPTURE);
-        read_sink(&mut self.sink, get);
+    }
+}
+
+impl Default for MinimizerOptions {
+    fn default() -> Self {
+        Self::read(&ToolSettings::UNSET)
+    }
+}
+
+/// `5s` or `1m`.
+#[derive(Default, Deserialize)]
+#[serde(try_from = "String")]
+struct PollWait(Duration);
+
+impl TryFrom<String> for PollWait {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        duration(&text).map(Self).ok_or("a number and `s` or `m`")
     }
 }
 
@@ -133,29 +132,25 @@ const MAX_CAPTURE: usize = 64 * 1024 * 1024;
 /// Caps the output shown, whatever the settings say.
 const MAX_KILOBYTES: usize = 1024;
 
-fn read_sink(sink: &mut SinkLimits, get: &dyn Fn(&str) -> Option<Value>) {
-    let kilobytes = |key: &str, place: &mut usize| {
-        let mut count = *place / 1024;
-        set(get, key, &mut count);
-        *place = count.clamp(1, MAX_KILOBYTES) * 1024;
-    };
-    kilobytes("tools.artifactSpillThreshold", &mut sink.spill_bytes);
-    kilobytes("tools.artifactHeadBytes", &mut sink.head_bytes);
-    kilobytes("tools.artifactTailBytes", &mut sink.tail_bytes);
-    set(get, "tools.artifactTailLines", &mut sink.tail_lines);
-    set(get, "tools.outputMaxColumns", &mut sink.columns);
-    if sink.columns == 0 {
-        sink.columns = usize::MAX / 8;
+fn sink_limits(settings: &ToolSettings) -> SinkLimits {
+    let bytes = |key: &str| settings.get::<usize>(key).clamp(1, MAX_KILOBYTES) * 1024;
+    let spill_bytes = bytes("tools.artifactSpillThreshold");
+    let columns: usize = settings.get("tools.outputMaxColumns");
+    SinkLimits {
+        spill_bytes,
+        // The shown part of a truncated output must be smaller than the limit that truncates it.
+        head_bytes: bytes("tools.artifactHeadBytes").min(spill_bytes / 2),
+        tail_bytes: bytes("tools.artifactTailBytes").min(spill_bytes / 2),
+        tail_lines: settings.get("tools.artifactTailLines"),
+        columns: if columns == 0 { usize::MAX / 8 } else { columns },
+        capture_bytes: 0,
     }
-    // The shown part of a truncated output must be smaller than the limit that truncates it.
-    sink.head_bytes = sink.head_bytes.min(sink.spill_bytes / 2);
-    sink.tail_bytes = sink.tail_bytes.min(sink.spill_bytes / 2);
 }
 
-fn flag(get: &dyn Fn(&str) -> Option<Value>, key: &str) -> bool {
-    let mut on = false;
-    set(get, key, &mut on);
-    on
+impl Default for SinkLimits {
+    fn default() -> Self {
+        sink_limits(&ToolSettings::UNSET)
+    }
 }
 
 /// Parses `5s`, `1m`.
@@ -186,15 +181,15 @@ mod tests {
             "shellMinimizer.except" => Some(json!(["cargo"])),
             _ => None,
         };
-        let mut options = BashOptions::default();
-        options.read(&get);
+        let options = crate::ToolOptions::read(&get).bash;
         assert_eq!(options.poll_wait, Duration::from_secs(300));
         assert_eq!(options.intercept, default_rules());
         assert_eq!(options.background_after, Some(Duration::from_millis(5)));
         assert_eq!((options.sink.spill_bytes, options.sink.head_bytes), (100 * 1024, 20 * 1024));
         assert!(options.sink.columns > 1_000_000);
         assert_eq!(options.minimizer.except, ["cargo"]);
-        options.read(&|_| Some(json!("nonsense")));
-        assert_eq!(options.poll_wait, Duration::from_secs(300));
+        let options = crate::ToolOptions::read(&|_| Some(json!("nonsense"))).bash;
+        assert_eq!(options, BashOptions { shell_path: Some("nonsense".to_owned()), ..BashOptions::default() });
+        assert_eq!((options.poll_wait, options.max_jobs), (Duration::from_secs(30), 100));
     }
 }

@@ -72,10 +72,16 @@ pub(super) struct BashCall {
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
-    /// The containment of the model's commands; `None` for commands that the user typed.
-    pub containment: Option<Containment>,
+    pub started_by: StartedBy,
     /// Paths that the command is known to write.
     pub writes: Vec<WrittenPath>,
+}
+
+/// Who started a command, which decides about its shell and its containment.
+pub(super) enum StartedBy {
+    Model(Containment),
+    /// The user typed it, so it may do what the user may.
+    User,
 }
 
 impl Runner {
@@ -171,9 +177,9 @@ impl Runner {
     ) -> Result<FinishedCommand, ToolError> {
         let BashCall { job, notices, contained, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (session, containment) = match call.containment.take() {
-            Some(containment) => (&self.session, containment),
-            None => (&self.users, Containment::none()),
+        let (session, containment) = match &call.started_by {
+            StartedBy::Model(containment) => (&self.session, containment.clone()),
+            StartedBy::User => (&self.users, Containment::of_user()),
         };
         let missing = containment.access().map(|access| missing::made(&call.writes, &access.map(), &containment));
         if !Arc::ptr_eq(session, &self.session) {

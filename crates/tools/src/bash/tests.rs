@@ -98,8 +98,11 @@ async fn output_is_shown_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     let bash = bash_in(folder.path());
     let script = "echo one; until [ -e go ]; do sleep 0.01; done; echo two";
-    let (spawn, _turn) =
-        bash.runner.session.begin(script, folder.path(), &BTreeMap::new(), true, &omp_exec::Containment::none()).await;
+    let (spawn, _turn) = bash
+        .runner
+        .session
+        .begin(script, folder.path(), &BTreeMap::new(), true, &omp_exec::Containment::of_user())
+        .await;
     let child = spawn.start().unwrap();
     let sink = OutputSink::new(bash.runner.artifacts.clone(), "bash");
     // The command ends only after its first line was shown.
@@ -178,7 +181,7 @@ async fn run_alone(name: &str) {
     let spawn = omp_exec::Spawn::new(
         std::env::current_exe().unwrap(),
         omp_exec::ChildEnv::unattended(&Env::default()),
-        &omp_exec::Containment::none(),
+        &omp_exec::Containment::of_user(),
     );
     let run = spawn.args(["--exact", name]).capture(64 * 1024, Duration::from_secs(300)).await.unwrap();
     let said = String::from_utf8_lossy(&run.output);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::{self, BashJob};
 use super::run::CommandEnd;
-use super::runner::{BashCall, Runner};
+use super::runner::{BashCall, Runner, StartedBy};
 
 /// A handle to the shell of the session. It exists even if the model has no `bash`.
 #[derive(Clone)]
@@ -88,7 +88,7 @@ impl SessionShell {
             in_background: false,
             in_terminal,
             in_editor: None,
-            containment: None,
+            started_by: StartedBy::User,
             writes: Vec::new(),
         };
         let finished = self.runner.execute(&mut call, cancel, show).await?;

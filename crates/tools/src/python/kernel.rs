@@ -31,12 +31,11 @@ pub(super) struct Said {
 }
 
 impl Kernel {
-    pub fn start(env: &Env, cwd: &Path) -> Result<Self, SpawnError> {
+    pub fn start(env: &Env, cwd: &Path, containment: &Containment) -> Result<Self, SpawnError> {
         let mut missing = None;
         for program in interpreters(env) {
-            let spawn = Spawn::new(&program, ChildEnv::unattended(env), &Containment::none())
-                .args(["-u", "-c", DRIVER])
-                .cwd(cwd);
+            let spawn =
+                Spawn::new(&program, ChildEnv::unattended(env), containment).args(["-u", "-c", DRIVER]).cwd(cwd);
             match spawn.start_with_input() {
                 Ok((child, input)) => {
                     let lines = JsonLines::new(MAX_LINE);

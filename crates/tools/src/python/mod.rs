@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use omp_exec::Containment;
 use omp_types::Env;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -32,12 +33,13 @@ pub struct UserPython {
     env: Env,
     cwd: PathBuf,
     artifacts: Arc<dyn Artifacts>,
+    containment: Containment,
     kernel: Arc<Mutex<Option<Kernel>>>,
 }
 
 impl UserPython {
-    pub fn new(env: Env, cwd: PathBuf, artifacts: Arc<dyn Artifacts>) -> Self {
-        Self { env, cwd, artifacts, kernel: Arc::default() }
+    pub fn new(env: Env, cwd: PathBuf, artifacts: Arc<dyn Artifacts>, containment: Containment) -> Self {
+        Self { env, cwd, artifacts, containment, kernel: Arc::default() }
     }
 
     /// Runs one piece of code; `show` receives the newest output periodically. Cancelling keeps the output so far, and the
@@ -62,7 +64,7 @@ impl UserPython {
         let mut cell = CellRun { sink: OutputSink::new(self.artifacts.clone(), "python"), notices: Vec::new() };
         let mut kernel = match held.take() {
             Some(kernel) => kernel,
-            None => Kernel::start(&self.env, &self.cwd).map_err(|error| error.to_string())?,
+            None => Kernel::start(&self.env, &self.cwd, &self.containment).map_err(|error| error.to_string())?,
         };
         kernel.send(code).await.map_err(lost)?;
         let end = cell.follow(&mut kernel, cancel, &show).await.map_err(lost)?;

@@ -13,7 +13,7 @@ struct Stage {
 fn stage() -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
-    let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts));
+    let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts), Containment::of_user());
     Stage { python, _folder: folder }
 }
 
@@ -121,7 +121,7 @@ async fn much_output_is_cut_and_told() {
 async fn without_python_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let env: Env = [("PATH", folder.path().to_str().unwrap())].into_iter().collect();
-    let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts));
+    let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts), Containment::of_user());
     let error = python.run("1", &CancellationToken::new(), &|_| {}).await.unwrap_err();
     assert!(error.contains("python3") && error.contains("hint:"), "{error}");
 }

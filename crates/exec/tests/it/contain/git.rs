@@ -11,7 +11,7 @@ async fn scene() -> Scene {
     let script = "git init -q -b main . && git config user.name a && git config user.email a@b && echo x > a && git add a \
         && git commit -qm one && git config alias.mine '!echo own' && printf '#!/bin/sh\\necho hook ran\\n' > .git/hooks/pre-commit \
         && chmod +x .git/hooks/pre-commit && git init -q ../lib && git -C ../lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m lib";
-    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::of_user())).await;
     assert_eq!(finished.exit.code, 0, "{said}");
     scene.again();
     scene
@@ -112,7 +112,7 @@ async fn with_submodule() -> Scene {
     let scene = scene().await;
     let script = "git -c protocol.file.allow=always submodule --quiet add $HOME/lib lib && git commit -qm two \
         && printf '#!/bin/sh\\necho hook of lib\\n' > .git/modules/lib/hooks/pre-commit && chmod +x .git/modules/lib/hooks/pre-commit";
-    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::of_user())).await;
     assert_eq!(finished.exit.code, 0, "{said}");
     scene.again();
     scene

@@ -146,7 +146,7 @@ async fn repository() -> Scene {
     let scene = bare();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
     let script = "git init -q . && echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm one";
-    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::of_user())).await;
     assert_eq!(finished.exit.code, 0, "{said}");
     scene.remapped()
 }
@@ -183,9 +183,10 @@ async fn git_takes_nothing_of_what_was_set_aside() {
 #[tokio::test]
 async fn a_worktree_has_it_in_the_repository_that_stays() {
     let scene = repository().await;
-    let (said, _) =
-        run(scene.spawn("git worktree add -q ../tree && rm -r ../work/a", Rung::Full).contained(&Containment::none()))
-            .await;
+    let (said, _) = run(scene
+        .spawn("git worktree add -q ../tree && rm -r ../work/a", Rung::Full)
+        .contained(&Containment::of_user()))
+    .await;
     let tree = scene.at("home/tree").canonicalize().unwrap();
     let root = scene.at("").canonicalize().unwrap();
     let map = map_in(&root, &scene.env, ContainMode::WorkspaceWrite, NetworkMode::On, &tree);
@@ -284,7 +285,7 @@ async fn with_submodule() -> Scene {
         "git init -q ../lib && cd ../lib && echo x > a && git add a && {git} commit -qm one && cd ../work && git init -q . \
          && {git} submodule --quiet add ../lib libs/one && {git} commit -qm one"
     );
-    let open = Containment::none();
+    let open = Containment::of_user();
     let (said, finished) = run(scene.spawn(&script, Rung::Full).contained(&open)).await;
     assert_eq!(finished.exit.code, 0, "{said}");
     scene.remapped()
@@ -293,7 +294,8 @@ async fn with_submodule() -> Scene {
 /// What `git status` runs when the user starts it in the workspace.
 async fn ran_by_git_status(scene: &Scene) -> String {
     let (said, _) =
-        run(scene.spawn("git status --short; git diff >/dev/null", Rung::Full).contained(&Containment::none())).await;
+        run(scene.spawn("git status --short; git diff >/dev/null", Rung::Full).contained(&Containment::of_user()))
+            .await;
     said
 }
 
@@ -372,7 +374,8 @@ async fn a_repository_that_is_added_to_another_runs_nothing_when_the_user_asks_f
         let scene = bare();
         let work = scene.at("home/work");
         std::fs::remove_dir_all(work.join(".git")).unwrap();
-        let made = scene.spawn("git init -q . && echo a > a && git add a", Rung::Full).contained(&Containment::none());
+        let made =
+            scene.spawn("git init -q . && echo a > a && git add a", Rung::Full).contained(&Containment::of_user());
         run(made).await;
         let scene = scene.remapped();
         let containment = Containment::new(scene.access.clone());
@@ -394,7 +397,7 @@ async fn a_repository_that_is_added_to_another_runs_nothing_when_the_user_asks_f
 async fn a_repository_within_that_runs_nothing_is_left_alone_and_guarded_from_then_on() {
     let scene = bare();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
-    run(scene.spawn("git init -q .", Rung::Full).contained(&Containment::none())).await;
+    run(scene.spawn("git init -q .", Rung::Full).contained(&Containment::of_user())).await;
     let scene = scene.remapped();
     let containment = Containment::new(scene.access.clone());
     let commit = "echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one";
@@ -409,7 +412,7 @@ async fn a_repository_within_that_runs_nothing_is_left_alone_and_guarded_from_th
     }
     containment.take_set_aside();
     // The user's own settings stay.
-    run(scene.spawn("git -C sub config alias.x '!true'", Rung::Full).contained(&Containment::none())).await;
+    run(scene.spawn("git -C sub config alias.x '!true'", Rung::Full).contained(&Containment::of_user())).await;
     run(scene.spawn("git status", Rung::Full).contained(&containment)).await;
     assert_eq!(names(&scene, containment.take_set_aside()), [""; 0]);
 }

@@ -129,7 +129,7 @@ async fn one_that_was_lent_more_is_not_looked_into() {
 async fn signals_stay_among_the_commands() {
     let stage = Stage::new();
     let own = std::process::id();
-    let free = stage.run_with("sleep 300 >/dev/null 2>&1 & echo $!", &Containment::none()).await;
+    let free = stage.run_with("sleep 300 >/dev/null 2>&1 & echo $!", &Containment::of_user()).await;
     let told =
         stage.run(&format!("for pid in {own} {}; do kill -0 $pid && echo reached; done; echo end", free.trim())).await;
     if omp_contain::standing().landlock < 6 {

@@ -21,7 +21,7 @@ const MAKE: &str = "git init -q -b main . && git config user.name a && git confi
     && git commit -qm tasks && git checkout -q main";
 
 async fn free(scene: &Scene, script: &str) {
-    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::of_user())).await;
     assert_eq!(finished.exit.code, 0, "{script}: {said}");
 }
 

@@ -80,7 +80,7 @@ impl TestHost {
     fn start(&self, recorder: Recorder, resumed: Resumed) -> OpenSession {
         let model = Arc::new(Model { reasoning: true, ..mock_model() });
         let env = [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect();
-        let alone = Toolbox::alone(self.cwd.clone(), self.cwd.clone(), model.clone());
+        let alone = Toolbox::uncontained(self.cwd.clone(), self.cwd.clone(), model.clone());
         let todos = Board(alone.todo.clone());
         let mut tools = Toolbox { env, attended: true, ..alone }.tools();
         tools.push(Arc::new(AddressTool));

@@ -52,7 +52,7 @@ pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
 
 /// Runs the start-up files once, as a session does. They belong to the user, so they run without a sandbox.
 async fn start_up(setup: &FolderSetup, shell: &Shell) -> Finding {
-    let spawn = Spawn::new("/bin/sh", ChildEnv::unattended(&setup.env), &Containment::none());
+    let spawn = Spawn::new("/bin/sh", ChildEnv::unattended(&setup.env), &Containment::of_user());
     let spawn = spawn.arg("-c").arg(COMPLAINTS_ONLY).arg(&shell.program).arg(last_words(&setup.dirs.home));
     let spawn = spawn.cwd(&setup.dirs.home);
     let started = Instant::now();

@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
+use omp_session::view::{Status, View};
 use omp_session::{Command, Prompt, SessionEvent, SessionHost};
 use omp_testkit::{MockProvider, Script, Server, TempWorkspace, Turn, Wire};
 use omp_types::text_of;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
@@ -153,4 +157,55 @@ async fn a_further_session_gets_no_tool_that_the_run_does_not_offer() {
     args.tools.no_tools = true;
     let factory = stage.open(args).await.factory.unwrap();
     assert!(names(&factory.make(with(&["read"])).await.unwrap()).is_empty());
+}
+
+/// A tool that asks a sub-session. It needs nothing but the factory.
+struct Delegate {
+    factory: Arc<dyn SessionFactory>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct DelegateParams {
+    /// What to do.
+    task: String,
+}
+
+impl Tool for Delegate {
+    type Params = DelegateParams;
+    type Plan = DelegateParams;
+    type Details = ();
+    const NAME: &'static str = "delegate";
+    const PROMPT: &'static str = "Has another agent do a task.";
+
+    fn plan(&self, params: DelegateParams) -> Planned<DelegateParams> {
+        Planned::new(Tier::Read, params)
+    }
+
+    async fn run(&self, params: DelegateParams, _: &ToolCx) -> Result<Output<()>, ToolError> {
+        let wanted = SubSession { tools: Some(vec!["read".to_owned()]), ..SubSession::default() };
+        let helper = self.factory.make(wanted).await.map_err(ToolError::reply)?;
+        let answer = ask(&helper, &params.task).await.last().and_then(|message| Some(message.as_assistant()?.text()));
+        Ok(Output::text(answer.unwrap_or_default(), ()))
+    }
+
+    fn render(params: &DelegateParams, _: Outcome<&()>) -> View {
+        View::new(&params.task, Status::Done)
+    }
+}
+
+#[tokio::test]
+async fn a_tool_can_hold_the_factory() {
+    let script = [
+        Turn::call("delegate", json!({"task": "count the files"})),
+        Turn::text("There is one file."),
+        Turn::text("done"),
+    ];
+    let stage = Stage::new(script).await;
+    let parent = stage.open(stage.args()).await;
+    let tool: Arc<dyn AnyTool> = Arc::new(Delegate { factory: parent.factory.clone().unwrap() });
+    parent.session.send(Command::SetTools { source: "agents".to_owned(), tools: vec![tool] }).await.unwrap();
+    let said = ask(&parent, "begin").await;
+    let Message::ToolResult(result) = &*said[2] else { panic!("{said:?}") };
+    assert_eq!((result.is_error, text_of(&result.content).as_str()), (false, "There is one file."));
+    assert_eq!(tool_names(&stage.request(1)), ["read"], "the request of the sub-session");
 }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use super::{Said, SessionCx, SessionFeature};
 use crate::event::SessionEvent;
-use crate::recorder::{Recorder, RecorderError};
+use crate::recorder::{RecorderError, RunningRecorder};
 use crate::resumed::Resumed;
 
 pub use fired::RulesFired;
@@ -75,7 +75,7 @@ impl SessionFeature for RulesWatched {
         Ok(watching.take_news().into_iter().map(SessionEvent::RulesFired).collect())
     }
 
-    fn before_record(&self, _message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn before_record(&self, _message: &Message, recorder: &mut RunningRecorder) -> Result<(), RecorderError> {
         let mut watching = self.watching();
         if watching.answer.cut {
             watching.answer.before = Some(recorder.before_draft()?);
@@ -83,7 +83,7 @@ impl SessionFeature for RulesWatched {
         Ok(())
     }
 
-    fn after_record(&self, message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn after_record(&self, message: &Message, recorder: &mut RunningRecorder) -> Result<(), RecorderError> {
         match self.watching().delivered(message) {
             Some(names) => recorder.rules_injected(names),
             None => Ok(()),

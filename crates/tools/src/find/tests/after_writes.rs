@@ -34,7 +34,7 @@ impl Desk {
         let toolbox = Toolbox {
             env,
             options: ToolOptions::read(&|key| (key == "async.enabled").then(|| json!(true))),
-            ..Toolbox::alone(folder.path().to_owned(), folder.path().join("no-home"), Arc::new(model()))
+            ..Toolbox::uncontained(folder.path().to_owned(), folder.path().join("no-home"), Arc::new(model()))
         };
         Self { tools: toolbox.tools(), folder }
     }

@@ -3,11 +3,11 @@
 //! This module only transforms text. Its caller decides which files may be read and whether a command line may run.
 
 mod arguments;
-mod template;
+mod expand;
 #[cfg(test)]
 mod tests;
 
 pub use arguments::Arguments;
-pub use template::{Expanded, Piece, expand};
+pub use expand::{Expanded, Piece, expand};
 #[cfg(test)]
-use template::{MAX_EXPANDED, MAX_FILES, MAX_RUNS};
+use expand::{MAX_EXPANDED, MAX_FILES, MAX_RUNS};
