@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_types::{Content, ToolSpec};
+use omp_types::{CallFacts, Content, ToolSpec};
 use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{AnyPlan, Planned};
@@ -72,6 +72,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What a call has read, changed and shown, from its arguments and its saved details. Both may come from another version
+    /// or another program, so a missing or odd part is no error.
+    fn facts(_arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        CallFacts::default()
+    }
+
     /// Restores the tool's state in a resumed session from the details of its last successful call.
     fn restore(&self, _last: Self::Details) {}
 }
@@ -106,6 +112,11 @@ pub trait AnyTool: Send + Sync {
 
     /// See [`Tool::preview`].
     fn preview(&self, _call: &ArrivingCall<'_>) -> Option<View> {
+        None
+    }
+
+    /// See [`Tool::facts`]. `None` if the tool states nothing about its calls; then the effects of their plans count.
+    fn facts(&self, _arguments: &Map<String, Value>, _details: Option<&Value>) -> Option<CallFacts> {
         None
     }
 
@@ -445,6 +456,10 @@ impl<T: Tool> AnyTool for T {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         Some(View { kind: T::KIND, ..Tool::preview(self, call)? })
+    }
+
+    fn facts(&self, arguments: &Map<String, Value>, details: Option<&Value>) -> Option<CallFacts> {
+        Some(T::facts(arguments, details))
     }
 
     fn restore(&self, last: &Value) {

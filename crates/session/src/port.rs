@@ -44,6 +44,11 @@ impl SessionPort<'_> {
         };
         saved.map_err(|error| Stop(error.to_string()))
     }
+
+    fn note_files(&self, planned: &PlannedCall<'_>) {
+        let (tools, workspace) = (self.control.tools(), self.control.policy().rules.places().workspace.clone());
+        self.control.approvals().files.note(planned, &tools, &workspace, &self.control.veil);
+    }
 }
 
 impl Port for SessionPort<'_> {
@@ -90,6 +95,7 @@ impl Port for SessionPort<'_> {
         };
         let permission = Permission { hook: word.permission.as_ref(), asked: asked.as_deref() };
         approvals::decide(self.control, &planned, permission, &mut self.loans).await?;
+        self.note_files(&planned);
         let call = planned.call();
         if planned.approval().tier != Tier::Read {
             self.control.before_change(&call.id, &call.name).await;

@@ -4,15 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Tool};
+use omp_agent::AnyTool;
 use omp_exec::{Containment, Reaper};
-use omp_types::{Access, AccessMap, Editor, Env, Model, ToolCall, TouchedFiles};
+use omp_types::{Access, AccessMap, CallFactSource, CallFacts, Editor, Env, Model, ToolCall};
+use serde_json::Value;
 
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
 use crate::bash::BashParts;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
+use crate::edit;
 use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
 use crate::rewind::Rewind;
@@ -20,19 +22,23 @@ use crate::search::scan_policy;
 use crate::todo::{Storage, Todo, TodoList};
 use crate::urls::{JobsResource, Resource, Router, local};
 use crate::{
-    AstEdit, AstGrep, Bash, EditMode, Files, Find, HashlineEdit, Job, Jobs, Notebook, PendingActions, Read, Resolve,
-    Search, SessionShell, Write,
+    AstEdit, AstGrep, Bash, EditMode, Files, Find, Job, Jobs, Notebook, PendingActions, Read, Resolve, Search,
+    SessionShell, Write,
 };
-use crate::{edit, notebook, read, write};
 
-/// Returns the files of a call, whether its tool is on or off. Every tool that reads or changes named files is listed.
-pub fn touched_by(call: &ToolCall) -> TouchedFiles {
-    match call.name.as_str() {
-        Read::NAME => read::touched(&call.arguments),
-        HashlineEdit::NAME => edit::touched(&call.arguments),
-        Write::NAME => write::touched(&call.arguments),
-        Notebook::NAME => notebook::touched(&call.arguments),
-        _ => TouchedFiles::default(),
+/// Tools of other programs whose results are instructions, as in session files that they wrote.
+const FOREIGN_INSTRUCTIONS: &[&str] = &["skill"];
+
+/// Knows the calls of these tools, whether they are on or off in a session.
+pub struct KnownTools(pub Vec<Arc<dyn AnyTool>>);
+
+impl CallFactSource for KnownTools {
+    fn facts(&self, call: &ToolCall, details: Option<&Value>) -> Option<CallFacts> {
+        if let Some(tool) = self.0.iter().find(|tool| tool.name() == call.name) {
+            return tool.facts(&call.arguments, details);
+        }
+        let has_instructions = FOREIGN_INSTRUCTIONS.contains(&call.name.as_str());
+        has_instructions.then(|| CallFacts { has_instructions, ..CallFacts::default() })
     }
 }
 

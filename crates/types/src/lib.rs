@@ -4,6 +4,7 @@
 //! `docs/session-format.md`). This crate uses no HTTP, files or tasks.
 
 mod access;
+mod call_facts;
 mod content;
 mod editor;
 mod env;
@@ -23,7 +24,6 @@ mod tally;
 mod terms;
 mod tokens;
 mod tool_schema;
-mod touched;
 mod transcript;
 mod usage;
 
@@ -31,6 +31,7 @@ pub use access::{
     Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, UnusedCache, WorkspaceScope,
     folded_path,
 };
+pub use call_facts::{CallFactSource, CallFactSources, CallFacts, ShownContent, TouchedFiles};
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
@@ -55,6 +56,5 @@ pub use tally::{ModelTally, Tally};
 pub use terms::{ServiceTier, Terms};
 pub use tokens::{estimate_message_tokens, estimate_tokens};
 pub use tool_schema::{ToolSchemaProblem, portable_parameters};
-pub use touched::{TouchedBy, TouchedFiles};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

@@ -274,7 +274,7 @@ impl Blueprint {
             tier,
             look_around: setup.look_around(),
             features: features.list(),
-            compaction: compacting::options(setup, line.client, shared.available.clone()),
+            compaction: compacting::options(setup, line.client, shared.available.clone(), tools.known),
             ..SessionOptions::new(llm, model, recorder)
         });
         let todos = tools.todos;

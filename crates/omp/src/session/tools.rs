@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, Tool, ToolRole};
 use omp_tools::{
-    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, SessionShell, TodoList, ToolOptions, Toolbox,
+    Ask, AstEdit, Checkpoint, Jobs, KnownTools, OFF_BY_DEFAULT, Resolve, Rewind, SessionShell, TodoList, ToolOptions,
+    Toolbox,
 };
 use omp_types::{Editor, Model};
 
@@ -15,6 +16,8 @@ use crate::session::sessions::ReadySession;
 /// The tools of the model, and the state they share with the user.
 pub struct SessionTools {
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Also those that are off: a resumed conversation may have calls of them.
+    pub known: KnownTools,
     pub shell: SessionShell,
     /// `None` if the todo tool is off.
     pub todos: Option<TodoList>,
@@ -53,7 +56,8 @@ impl FolderSetup {
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();
-        let mut built = SessionTools { tools, shell, todos, jobs };
+        let known = KnownTools(tools.clone());
+        let mut built = SessionTools { tools, known, shell, todos, jobs };
         if args.no_tools {
             built.tools.clear();
         }

@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::access::{Loans, Wishes};
+use crate::call_files::CallFiles;
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
@@ -133,11 +134,13 @@ pub(crate) struct Approvals {
     /// What calls may touch.
     pub access: Access,
     pub decided: VecDeque<Decided>,
+    /// What calls that were approved read and write.
+    pub files: CallFiles,
 }
 
 impl Approvals {
     pub fn new(keeper: Option<Arc<dyn RuleKeeper>>, access: Access) -> Self {
-        Self { keeper, access, decided: VecDeque::new() }
+        Self { keeper, access, decided: VecDeque::new(), files: CallFiles::default() }
     }
 }
 

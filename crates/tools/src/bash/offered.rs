@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
-use omp_types::SERVICES;
+use omp_types::{CallFacts, SERVICES};
 use omp_view::{CallKind, View};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Bash;
 
@@ -74,6 +74,10 @@ impl AnyTool for OfferedBash {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         AnyTool::preview(&self.bash, call)
+    }
+
+    fn facts(&self, arguments: &Map<String, Value>, details: Option<&Value>) -> Option<CallFacts> {
+        AnyTool::facts(&self.bash, arguments, details)
     }
 
     fn restore(&self, last: &Value) {
