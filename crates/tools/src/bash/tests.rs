@@ -480,6 +480,30 @@ async fn settings_are_minded() {
     assert!(fixed.contains("`2>&1 | head -1` was left off"), "{fixed}");
 }
 
+#[test]
+fn the_plan_has_the_command_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = InterceptRule { pattern: "^git log$".into(), tool: "read".into(), message: "no".into() };
+    let options = BashOptions { intercept: vec![rule], ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &["read"]);
+    let check = |command: &str, runs: &[&str], refusal: Option<&str>| {
+        let planned = AnyTool::plan(&bash, Arc::new(json!({"command": command}))).unwrap();
+        let effects = planned.approval().effects.iter();
+        let shown: Vec<String> = effects
+            .filter_map(|effect| match effect {
+                Effect::Run { words, .. } => Some(words.join(" ")),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(shown, runs, "{command}");
+        assert_eq!(planned.foreseen_error().map(|error| error.to_string()).as_deref(), refusal, "{command}");
+    };
+    check("git status 2>&1 | head -3", &["git status"], None);
+    check("cd src && git status | head", &["cd src", "git status"], None);
+    check("yes | head -3", &["yes", "head -3"], None);
+    check("git log | head", &["git log"], Some("Blocked: no\n\nOriginal command: git log | head"));
+}
+
 #[tokio::test]
 async fn noise_goes_to_the_artifact() {
     let folder = tempfile::tempdir().unwrap();
