@@ -133,6 +133,10 @@ pub enum ToolRole {
     Rewind,
     /// Maintains the task list.
     TaskList,
+    /// Reads files and the addresses that the prompt names.
+    Reader,
+    /// Runs command lines in the session's shell.
+    Shell,
 }
 
 /// A call with the arguments that have arrived so far.

@@ -11,6 +11,7 @@ mod paths;
 mod rule;
 mod rules;
 mod settings;
+mod tool_names;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ pub use paths::RulePlaces;
 pub use rule::{ApprovalRule, RuleLevel, RuleScope, RuleSource};
 pub use rules::{ApprovalRules, RuleProblem};
 pub use settings::POLICY_SETTINGS;
+pub use tool_names::{claude_names, listed_tool};
 
 use rules::Ruling;
 

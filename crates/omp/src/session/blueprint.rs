@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::Tool;
+use omp_agent::ToolRole;
 use omp_commands::{
     CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TerminalSetupCommand, TrustCommand,
 };
@@ -24,7 +24,7 @@ use omp_session::{
     SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
     queues_from_settings,
 };
-use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList, UserPython};
+use omp_tools::{Jobs, Resource, TextsResource, TodoList, UserPython, todo_reminders};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
@@ -49,7 +49,7 @@ use crate::session::sessions::{self, ReadySession};
 use crate::session::set_aside_news::SetAsideNews;
 use crate::session::stream_tap::StreamTap;
 use crate::session::titles;
-use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
+use crate::session::todos::{SharedTodos, TodoReminder};
 use crate::session::tools::SessionTools;
 use crate::session::undo;
 use crate::session::user_shell::{UserInterpreter, UserTerminal};
@@ -230,10 +230,10 @@ impl Blueprint {
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
         let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
-        if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
+        if tools.tools.iter().any(|tool| tool.role() == Some(ToolRole::Shell)) {
             tools.shell.read_start_files();
         }
-        let user_edit = edited_todos(&opened.resumed.messages);
+        let user_edit = todo_reminders::edited_phases(&opened.resumed.messages);
         note_model(&mut opened.recorder, opened.is_resumed, &model, thinking);
         let Equipment { policy, system, hooks, undo, budget, warnings: told } =
             self.equip(setup, &mut opened.recorder, &tools, &model, prompt)?;

@@ -4,24 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{Tool, ToolRole};
+use omp_agent::ToolRole;
 use omp_commands::{TaskList, TaskListNote};
 use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
-use omp_tools::{Todo, TodoEdit, TodoList, TodoPhase, todo_reminders};
-use omp_types::{Message, text_of};
+use omp_tools::{TodoEdit, TodoList, TodoPhase, todo_reminders};
+use omp_types::text_of;
 use serde_json::{Value, json};
-
-/// Returns the list as the user last edited it, unless it was changed since.
-pub fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
-    let newest = history.iter().rev().find_map(|message| match message {
-        Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
-        Message::Custom(custom) if custom.custom_type == todo_reminders::USER_EDIT_ENTRY => {
-            Some(custom.details.as_ref())
-        }
-        _ => None,
-    });
-    serde_json::from_value(newest??.get("phases")?.clone()).ok()
-}
 
 /// The list for commands, which change it, and for front ends, which show and replace it as a whole.
 pub struct SharedTodos(pub TodoList);
@@ -91,7 +79,7 @@ impl TodoReminder {
         let text = todo_reminders::of_open_tasks(&phases, attempt, self.max)?;
         self.given.store(attempt, Ordering::Relaxed);
         let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
-        let event = Reminded { kind: Todo::NAME, items: json!(open), attempt, max_attempts: self.max };
+        let event = Reminded { kind: todo_reminders::KIND, items: json!(open), attempt, max_attempts: self.max };
         Some(Said::new("todo-reminder", text).with_event(event))
     }
 }

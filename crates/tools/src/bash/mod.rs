@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput, ToolRole};
 use omp_exec::{Containment, Reaper};
 use omp_types::{CommandScreens, Content, EditorTerminals, Env, SERVICES, Stripped};
 use omp_view::{CallKind, View};
@@ -303,6 +303,7 @@ impl Tool for Bash {
     const NAME: &'static str = "bash";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Execute;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Shell);
 
     fn plan(&self, mut params: BashParams) -> Planned<CommandPlan> {
         let line = TypedLine::settle(&mut params, &self.runner.options, &self.offered);

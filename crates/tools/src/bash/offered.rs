@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
+use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome, ToolRole};
 use omp_types::{CallFacts, SERVICES};
 use omp_view::{CallKind, View};
 use serde_json::{Map, Value, json};
@@ -62,6 +62,10 @@ impl AnyTool for OfferedBash {
 
     fn kind(&self) -> CallKind {
         self.bash.kind()
+    }
+
+    fn role(&self) -> Option<ToolRole> {
+        self.bash.role()
     }
 
     fn abort_grace(&self) -> Duration {

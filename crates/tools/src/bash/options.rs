@@ -5,9 +5,10 @@ use std::time::Duration;
 use omp_exec::ProcessLimits;
 use serde_json::Value;
 
-use super::intercept::{InterceptRule, default_rules};
+use super::intercept::InterceptRule;
 use crate::options::set;
 use crate::output_sink::SinkLimits;
+use crate::toolbox::default_intercepts;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BashOptions {
@@ -106,7 +107,7 @@ impl BashOptions {
         set(get, "bash.maxFileSize", &mut self.max_file_size);
         set(get, "tools.maxTimeout", &mut self.max_timeout);
         if flag(get, "bashInterceptor.enabled") {
-            self.intercept = default_rules();
+            self.intercept = default_intercepts();
             set(get, "bashInterceptor.patterns", &mut self.intercept);
         }
         set(get, "async.enabled", &mut self.jobs);
@@ -189,7 +190,7 @@ mod tests {
         let mut options = BashOptions::default();
         options.read(&get);
         assert_eq!(options.poll_wait, Duration::from_secs(300));
-        assert_eq!(options.intercept, default_rules());
+        assert_eq!(options.intercept, default_intercepts());
         assert_eq!(options.background_after, Some(Duration::from_millis(5)));
         assert_eq!((options.sink.spill_bytes, options.sink.head_bytes), (100 * 1024, 20 * 1024));
         assert!(options.sink.columns > 1_000_000);

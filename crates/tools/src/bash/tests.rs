@@ -466,7 +466,7 @@ fn with_artifacts(folder: &Path, options: &BashOptions, offered: &[&str]) -> Bas
 #[tokio::test]
 async fn settings_are_minded() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let options = BashOptions { intercept: crate::toolbox::default_intercepts(), ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &["read"]);
     let blocked = call(&bash, json!({"command": "cat file"})).await.unwrap_err().to_string();
     assert!(blocked.starts_with("Blocked: ") && blocked.ends_with("Original command: cat file"), "{blocked}");
@@ -597,7 +597,7 @@ async fn the_shell_is_the_one_that_was_set() {
 async fn the_user_types_into_the_same_shell() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("sub")).unwrap();
-    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let options = BashOptions { intercept: crate::toolbox::default_intercepts(), ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &["read"]);
     let (shell, cancel) = (bash.user_shell(), CancellationToken::new());
     let typed = shell.run("cd sub && export MINE=1; cat /dev/null; exit 4", &cancel, &|_| {}).await.unwrap();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolRole};
 use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::archive::locate_archive;
@@ -108,6 +108,7 @@ impl Tool for Read {
     const NAME: &'static str = "read";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Read;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Reader);
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(effects::approval(&self.files, &params.path), params)
