@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, CheckedCall, PlannedCall, Port, RunEnd, Stop, Tier, ToolOutcome};
+use omp_policy::DecidedBy;
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 
 use crate::access::Loans;
@@ -84,7 +85,7 @@ impl Port for SessionPort<'_> {
         }
         let refusal = self.control.standing().prepared.refusal(call.call());
         if let Some(reason) = refusal {
-            approvals::refused(self.control, call.call(), "the running command");
+            approvals::refused(self.control, call.call(), &DecidedBy::Command);
             return Err(reason);
         }
         approvals::access_made(self.control).await;
