@@ -21,6 +21,7 @@ mod shortened;
 mod stream;
 mod stripped;
 mod tally;
+mod task_list;
 mod terms;
 mod tokens;
 mod tool_schema;
@@ -53,6 +54,7 @@ pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_item
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use stripped::Stripped;
 pub use tally::{ModelTally, Tally};
+pub use task_list::{TaskItem, TaskPhase, TaskStatus};
 pub use terms::{ServiceTier, Terms};
 pub use tokens::{estimate_message_tokens, estimate_tokens};
 pub use tool_schema::{ToolSchemaProblem, portable_parameters};

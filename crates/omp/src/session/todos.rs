@@ -7,8 +7,8 @@ use futures_util::future::{BoxFuture, ready};
 use omp_agent::ToolRole;
 use omp_commands::{TaskList, TaskListNote};
 use omp_session::{Reminded, Said, SessionCx, SessionFeature, ToolOutcome};
-use omp_tools::{TodoEdit, TodoList, TodoPhase, todo_reminders};
-use omp_types::text_of;
+use omp_tools::{TodoEdit, TodoList, todo_reminders};
+use omp_types::{TaskPhase, text_of};
 use serde_json::{Value, json};
 
 /// The list for commands, which change it, and for front ends, which show and replace it as a whole.
@@ -35,12 +35,12 @@ impl TaskList for SharedTodos {
 }
 
 impl omp_session::TodoBoard for SharedTodos {
-    fn phases(&self) -> Value {
-        json!(self.0.phases())
+    fn phases(&self) -> Vec<TaskPhase> {
+        self.0.phases()
     }
 
     fn set_phases(&self, phases: Value) -> Result<(), String> {
-        let phases: Vec<TodoPhase> =
+        let phases: Vec<TaskPhase> =
             serde_json::from_value(phases).map_err(|error| format!("not a list of phases: {error}"))?;
         self.0.set(phases).map_err(|problems| problems.join("; "))
     }
