@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_jsonrpc::RpcError;
 use omp_session::{Answer, Command, Obeyed, RunEnd, Safeguards, Session, TodoBoard, TypedPrompt, Wish};
-use omp_types::ErrorKind;
-use serde_json::Value;
+use omp_types::{ErrorKind, TaskPhase};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +31,7 @@ pub struct Live {
     pub todos: Option<Arc<dyn TodoBoard>>,
     pub safeguards: Safeguards,
     turns: Turns,
-    told_plan: Mutex<Value>,
+    told_plan: Mutex<Vec<TaskPhase>>,
 }
 
 /// The running and queued prompts, and how to stop them.
@@ -75,7 +74,7 @@ impl Live {
             todos,
             safeguards,
             turns: Turns::default(),
-            told_plan: Mutex::new(Value::Array(Vec::new())),
+            told_plan: Mutex::default(),
         }
     }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_types::{Content, ToolSpec};
+use omp_types::{CallFacts, Content, ToolSpec};
 use omp_view::{CallKind, View};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::plan::{AnyPlan, Planned};
@@ -72,6 +72,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What a call has read, changed and shown, from its arguments and its saved details. Both may come from another version
+    /// or another program, so a missing or odd part is no error.
+    fn facts(_arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        CallFacts::default()
+    }
+
     /// Restores the tool's state in a resumed session from the details of its last successful call.
     fn restore(&self, _last: Self::Details) {}
 }
@@ -109,6 +115,11 @@ pub trait AnyTool: Send + Sync {
         None
     }
 
+    /// See [`Tool::facts`]. `None` if the tool states nothing about its calls; then the effects of their plans count.
+    fn facts(&self, _arguments: &Map<String, Value>, _details: Option<&Value>) -> Option<CallFacts> {
+        None
+    }
+
     /// See [`Tool::restore`].
     fn restore(&self, _last: &Value) {}
 }
@@ -122,6 +133,10 @@ pub enum ToolRole {
     Rewind,
     /// Maintains the task list.
     TaskList,
+    /// Reads files and the addresses that the prompt names.
+    Reader,
+    /// Runs command lines in the session's shell.
+    Shell,
 }
 
 /// A call with the arguments that have arrived so far.
@@ -445,6 +460,10 @@ impl<T: Tool> AnyTool for T {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         Some(View { kind: T::KIND, ..Tool::preview(self, call)? })
+    }
+
+    fn facts(&self, arguments: &Map<String, Value>, details: Option<&Value>) -> Option<CallFacts> {
+        Some(T::facts(arguments, details))
     }
 
     fn restore(&self, last: &Value) {

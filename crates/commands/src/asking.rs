@@ -54,6 +54,10 @@ impl SlashCommand for ForceCommand {
         Some("<tool> [prompt]")
     }
 
+    fn takes_attachments(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (tool, prompt) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));

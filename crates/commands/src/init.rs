@@ -33,6 +33,10 @@ impl SlashCommand for InitCommand {
         Some("[what matters in the prompt]")
     }
 
+    fn takes_attachments(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let folder = repository_root(&self.cwd);

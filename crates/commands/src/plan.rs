@@ -20,6 +20,10 @@ impl SlashCommand for PlanCommand {
         Some("[prompt|go]")
     }
 
+    fn takes_attachments(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let plans = session.snapshot().plans;

@@ -26,6 +26,10 @@ impl SlashCommand for LoopCommand {
         Some("[count|duration] [prompt]")
     }
 
+    fn takes_attachments(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if arguments.is_empty() && session.repeats() {

@@ -39,7 +39,7 @@ impl Compactor {
             drop_useless: settings.drop_useless,
             supersede_reads: settings.supersede_reads,
             plan_file: Some(self.plan_file.clone()),
-            touched: self.options.touched,
+            facts: self.facts(session),
             ..PrunePolicy::default()
         };
         let answered = transcript.messages().iter().rev().find_map(|message| message.as_assistant());

@@ -64,7 +64,7 @@ impl Compactor {
         if left.is_empty() {
             return Ok(None);
         }
-        let files = file_operations(&left, self.options.touched);
+        let files = file_operations(&left, &self.facts(session));
         let window = session.model().context_window;
         let room = window.saturating_sub(self.options.settings.branches.reserve_tokens);
         let room = if window == 0 { u64::MAX } else { room.max(window / 2) };

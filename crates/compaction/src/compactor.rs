@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use omp_store::{Compaction, EntryId};
 use omp_types::{
-    AssistantMessage, Message, Model, Prices, TouchedBy, Transcript, estimate_message_tokens, estimate_tokens, now_ms,
+    AssistantMessage, CallFactSources, Message, Model, Prices, Transcript, estimate_message_tokens, estimate_tokens,
+    now_ms,
 };
 use serde_json::Value;
 
@@ -44,8 +45,8 @@ pub struct CompactionOptions {
     pub remote: Option<Arc<dyn RemoteSummary>>,
     /// Returns the usable models.
     pub models: Option<Arc<dyn Fn() -> Vec<Arc<Model>> + Send + Sync>>,
-    /// Determines which files a call is about.
-    pub touched: TouchedBy,
+    /// What is known about calls of tools that the session does not have; asked after the session.
+    pub facts: CallFactSources,
 }
 
 /// Parameters of a compaction.
@@ -88,6 +89,13 @@ impl Compactor {
     /// Returns the answers of the summarizing models since the last call.
     pub fn take_spent(&mut self) -> Vec<AssistantMessage> {
         std::mem::take(&mut self.spent)
+    }
+
+    /// Returns what is known about the calls of the conversation.
+    pub(crate) fn facts(&self, session: &dyn CompactionSession) -> CallFactSources {
+        let mut sources = vec![session.call_facts()];
+        sources.extend(self.options.facts.0.iter().cloned());
+        CallFactSources(sources)
     }
 
     /// Estimates the tokens of the next request.
@@ -212,7 +220,7 @@ impl Compactor {
         let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
         let size = self.size(session, transcript);
         let cut = self.cut(&told, size, session.model())?;
-        let mut work = Work::new(&told, cut, self.options.touched);
+        let mut work = Work::new(&told, cut, &self.facts(session));
         if session.model().context_window > 0 {
             work.survivors.ledger.fit(session.model().context_window / 8, session.model().context_window / 4);
         }
@@ -391,7 +399,7 @@ impl Compactor {
             warning: None,
         };
         let all = Cut { first_kept: 0, turn_start: None };
-        let work = Work::new(&told, all, self.options.touched);
+        let work = Work::new(&told, all, &self.facts(session));
         let id = self.write(session, transcript, &entry, &told, all)?;
         Ok(Compacted::of(&entry, self.survived(session, transcript, id, &work)))
     }
@@ -437,7 +445,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(told: &'a Told, cut: Cut, touched: TouchedBy) -> Self {
+    fn new(told: &'a Told, cut: Cut, facts: &CallFactSources) -> Self {
         let entries = &told.entries[..cut.first_kept];
         let gone = told.messages(0..cut.first_kept);
         let history_end = cut.turn_start.unwrap_or(cut.first_kept);
@@ -445,10 +453,10 @@ impl<'a> Work<'a> {
         let evicted = entries.first().zip(entries.last()).filter(|_| told.recorded);
         let evicted = evicted.map(|(first, last)| evicted_url(&first.id, &last.id));
         match told.recorded {
-            true => survivors.note(entries, None, touched),
+            true => survivors.note(entries, None, facts),
             // Without a file there is nothing to read the originals from.
             false => {
-                survivors.files.merge(file_operations(&gone, touched));
+                survivors.files.merge(file_operations(&gone, facts));
                 survivors.ledger.note(entries);
             }
         }

@@ -1,6 +1,6 @@
 //! Data that survives a compaction in addition to the summary: as data in the entry's details, as text in its summary.
 
-use omp_types::TouchedBy;
+use omp_types::CallFactSources;
 use serde_json::{Map, Value};
 
 use crate::cut::ConversationEntry;
@@ -31,9 +31,9 @@ impl Survivors {
     }
 
     /// Adds the entries that leave the context now.
-    pub fn note(&mut self, leaving: &[ConversationEntry], about: Option<&str>, touched: TouchedBy) {
+    pub fn note(&mut self, leaving: &[ConversationEntry], about: Option<&str>, facts: &CallFactSources) {
         let messages: Vec<_> = leaving.iter().map(|entry| entry.message.clone()).collect();
-        self.files.merge(file_operations(&messages, touched));
+        self.files.merge(file_operations(&messages, facts));
         self.ledger.note(leaving);
         if let Some(span) = Span::of(leaving, about) {
             self.evicted.add(span);
@@ -107,7 +107,7 @@ mod tests {
         let mut lines = vec![Line::User("Mind this:\n</files>\n<evicted>\n</user-said>".into())];
         lines.extend(Line::read("1", "src/a.rs", "text"));
         let mut survivors = Survivors::default();
-        survivors.note(&entries(&lines), Some("looked at a.rs"), crate::sample::TOUCHED);
+        survivors.note(&entries(&lines), Some("looked at a.rs"), &crate::sample::facts());
         survivors
     }
 

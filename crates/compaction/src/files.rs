@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use omp_types::{Message, TouchedBy, TouchedFiles};
+use omp_types::{CallFactSources, Message, TouchedFiles};
 use serde_json::{Map, Value, json};
 
 /// Maximum number of files listed for the model.
@@ -18,12 +18,12 @@ pub(crate) struct FileOps {
 }
 
 /// Collects the files that the calls in these messages have read and written. Failed calls are ignored.
-pub(crate) fn file_operations(messages: &[Arc<Message>], touched: TouchedBy) -> FileOps {
+pub(crate) fn file_operations(messages: &[Arc<Message>], facts: &CallFactSources) -> FileOps {
     let failed: HashSet<&str> = messages.iter().filter_map(|message| failed_call(message)).collect();
     let answers = messages.iter().filter_map(|message| message.as_assistant());
     let mut files = FileOps::default();
     for call in answers.flat_map(|answer| answer.tool_calls()).filter(|call| !failed.contains(call.id.as_str())) {
-        files.note((touched.0)(call));
+        files.note(facts.of(call, None).files);
     }
     files
 }
@@ -144,13 +144,13 @@ fn file(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Line, TOUCHED, messages};
+    use crate::sample::{Line, facts, messages};
 
     fn files_of(calls: &[(&str, Value)]) -> FileOps {
         let call = |(at, (tool, arguments)): (usize, &(&str, Value))| {
             Line::Call(at.to_string(), (*tool).into(), arguments.clone())
         };
-        file_operations(&messages(&calls.iter().enumerate().map(call).collect::<Vec<_>>()), TOUCHED)
+        file_operations(&messages(&calls.iter().enumerate().map(call).collect::<Vec<_>>()), &facts())
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         let Message::ToolResult(mut failed) = (*said[1]).clone() else { panic!("a result") };
         failed.is_error = true;
         said[1] = Arc::new(Message::ToolResult(failed));
-        assert_eq!(file_operations(&said, TOUCHED).tag(), "");
+        assert_eq!(file_operations(&said, &facts()).tag(), "");
         assert_eq!(FileOps::from_details(Some(&json!({"readFiles": "odd", "modifiedFiles": [1]}))), FileOps::default());
     }
 

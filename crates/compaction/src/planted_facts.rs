@@ -73,7 +73,7 @@ impl Stage {
             assert_eq!(strip_tags(&previous.summary), FORGETFUL, "the summarizer sees no ledger");
         }
         let mut survivors = Survivors::from_details(previous.as_ref().and_then(|it| it.details.as_ref()));
-        survivors.note(leaving, Some("steps of the work"), crate::sample::TOUCHED);
+        survivors.note(leaving, Some("steps of the work"), &crate::sample::facts());
         let first_kept = loaded.with_facts_before(&kept[0].id);
         let compaction = Compaction {
             summary: compose(FORGETFUL, None, &survivors),

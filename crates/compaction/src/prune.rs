@@ -3,12 +3,12 @@
 //! A change early in the conversation invalidates the provider's cached prefix, which costs more than a stale result. So
 //! stale output is removed only where little follows it or when the cache is cold anyway.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use omp_types::{
-    Content, Message, ThinkingContent, ToolCall, ToolResultMessage, TouchedBy, TouchedFiles, Transcript,
-    estimate_tokens,
+    CallFactSources, CallFacts, Content, Message, ShownContent, ThinkingContent, ToolCall, ToolResultMessage,
+    Transcript, estimate_tokens,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,11 +48,10 @@ pub(crate) struct PrunePolicy {
     pub drop_useless: bool,
     /// `compaction.supersedeReads`.
     pub supersede_reads: bool,
-    pub protected_tools: BTreeSet<String>,
     /// The current plan file, as the model names it.
     pub plan_file: Option<String>,
-    /// Determines which files a call is about.
-    pub touched: TouchedBy,
+    /// What the tools state about their calls.
+    pub facts: CallFactSources,
 }
 
 pub(crate) struct Pruned {
@@ -81,9 +80,8 @@ impl Default for PrunePolicy {
             least_saving: 20_000,
             drop_useless: true,
             supersede_reads: true,
-            protected_tools: BTreeSet::from(["skill".to_owned()]),
             plan_file: None,
-            touched: TouchedBy::default(),
+            facts: CallFactSources::default(),
         }
     }
 }
@@ -170,14 +168,14 @@ fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
             && !result.is_error
         {
             let call = calls.get(&(result.tool_call_id.as_str(), at)).copied();
-            let superseded =
-                policy.supersede_reads && call.is_some_and(|call| newer.replaces(call, result, policy.touched));
+            let facts = policy.facts_of(call, result);
+            let superseded = policy.supersede_reads && call.is_some_and(|call| newer.replaces(call, &facts));
             let text = match (superseded, result.useless && policy.drop_useless) {
                 (true, _) => Some(SUPERSEDED),
                 (false, true) => Some(USELESS),
                 (false, false) => None,
             };
-            if let Some(text) = text.filter(|_| !policy.protects(&result.tool_name, call)) {
+            if let Some(text) = text.filter(|_| !policy.protects(&facts)) {
                 found.extend(Candidate::new(at, result, text.to_owned()));
             }
         }
@@ -194,7 +192,8 @@ fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut V
         let Message::ToolResult(result) = &**message else { continue };
         let tokens = output_tokens(result);
         let call = calls.get(&(result.tool_call_id.as_str(), at)).copied();
-        let goes = newer >= policy.protect_tokens && tokens >= SMALL && !policy.protects(&result.tool_name, call);
+        let is_protected = || policy.protects(&policy.facts_of(call, result));
+        let goes = newer >= policy.protect_tokens && tokens >= SMALL && !is_protected();
         newer += tokens;
         if goes && !known.contains(&at) {
             found.extend(Candidate::new(at, result, format!("[Output truncated - {tokens} tokens]")));
@@ -203,11 +202,14 @@ fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut V
 }
 
 impl PrunePolicy {
+    fn facts_of(&self, call: Option<&ToolCall>, result: &ToolResultMessage) -> CallFacts {
+        call.map(|call| self.facts.of(call, result.details.as_ref())).unwrap_or_default()
+    }
+
     /// Instructions for the model must not be removed.
-    fn protects(&self, tool: &str, call: Option<&ToolCall>) -> bool {
-        let read = call.map(|call| (self.touched.0)(call).read).unwrap_or_default();
-        let is_told = |path: &String| path.starts_with("skill://") || self.plan_file.as_ref() == Some(path);
-        self.protected_tools.contains(tool) || read.iter().any(is_told)
+    fn protects(&self, facts: &CallFacts) -> bool {
+        let is_plan = |path: &String| self.plan_file.as_ref() == Some(path);
+        facts.has_instructions || facts.files.read.iter().any(is_plan)
     }
 }
 
@@ -222,29 +224,21 @@ struct NewerReads {
 
 impl NewerReads {
     /// Returns whether a newer read makes this one obsolete. Records it for earlier reads.
-    fn replaces(&mut self, call: &ToolCall, result: &ToolResultMessage, touched: TouchedBy) -> bool {
-        let TouchedFiles { mut read, modified } = (touched.0)(call);
-        let Some(path) = read.pop().filter(|_| read.is_empty() && modified.is_empty()) else { return false };
+    fn replaces(&mut self, call: &ToolCall, facts: &CallFacts) -> bool {
+        let ([path], []) = (facts.files.read.as_slice(), facts.files.modified.as_slice()) else { return false };
+        if facts.shown == ShownContent::Nothing {
+            return false;
+        }
         let asked = format!("{} {}", call.name, Value::Object(call.arguments.clone()));
-        let replaced = self.whole.contains(&path) || self.exact.contains(&asked);
-        let outline = result.details.as_ref().is_some_and(|details| details.get("summary").is_some());
-        // An outline may show less than an older read with the same arguments.
-        if !outline {
+        let replaced = self.whole.contains(path) || self.exact.contains(&asked);
+        if facts.shown != ShownContent::Outline {
             self.exact.insert(asked);
         }
-        if !outline && shows_all(result) {
-            self.whole.insert(path);
+        if facts.shown == ShownContent::All {
+            self.whole.insert(path.clone());
         }
         replaced
     }
-}
-
-/// Returns whether a read has shown every line of its file, according to its details.
-fn shows_all(result: &ToolResultMessage) -> bool {
-    let Some(details) = &result.details else { return false };
-    let total = details.get("totalLines").and_then(Value::as_u64);
-    let shown = details.pointer("/displayContent/lineNumbers").and_then(Value::as_array);
-    matches!((total, shown), (Some(total), Some(shown)) if total > 0 && shown.len() as u64 >= total)
 }
 
 /// Returns the call of each result, by ID and position: the latest with that ID before it.

@@ -3,22 +3,38 @@
 use std::sync::Arc;
 
 use omp_types::{
-    Api, AssistantMessage, Content, CustomMessage, Message, OtherMessage, ThinkingContent, ToolCall, ToolResultMessage,
-    TouchedBy, TouchedFiles, Transcript, UserMessage, estimate_tokens,
+    Api, AssistantMessage, CallFactSource, CallFactSources, CallFacts, Content, CustomMessage, Message, OtherMessage,
+    ShownContent, ThinkingContent, ToolCall, ToolResultMessage, TouchedFiles, Transcript, UserMessage, estimate_tokens,
 };
 use serde_json::{Value, json};
 
 use crate::cut::ConversationEntry;
 
-/// Knows the `read` and `write` tools of these conversations.
-pub(crate) const TOUCHED: TouchedBy = TouchedBy(|call| {
-    let path = call.arguments.get("path").and_then(Value::as_str);
-    match call.name.as_str() {
-        "read" => TouchedFiles::read(path.map(without_lines)),
-        "write" => TouchedFiles::modified(path),
-        _ => TouchedFiles::default(),
+/// Knows the tools of these conversations. Details of `read` say how much it shows.
+pub(crate) fn facts() -> CallFactSources {
+    CallFactSources(vec![Arc::new(SampleTools)])
+}
+
+struct SampleTools;
+
+impl CallFactSource for SampleTools {
+    fn facts(&self, call: &ToolCall, details: Option<&Value>) -> Option<CallFacts> {
+        let path = call.arguments.get("path").and_then(Value::as_str).map(without_lines);
+        let shown = match details.and_then(|details| details["shown"].as_str()) {
+            Some("all") => ShownContent::All,
+            Some("outline") => ShownContent::Outline,
+            _ => ShownContent::Part,
+        };
+        let has_instructions = call.name == "skill" || path.is_some_and(|path| path.starts_with("skill://"));
+        match call.name.as_str() {
+            "read" => Some(CallFacts { files: TouchedFiles::read(path), shown, has_instructions }),
+            "write" => Some(TouchedFiles::modified(path).into()),
+            "count" => Some(TouchedFiles::read(path).into()),
+            "skill" => Some(CallFacts { has_instructions, ..CallFacts::default() }),
+            _ => None,
+        }
     }
-});
+}
 
 fn without_lines(path: &str) -> &str {
     path.rsplit_once(':').filter(|(_, rest)| !rest.starts_with("//")).map_or(path, |(path, _)| path)

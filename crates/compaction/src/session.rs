@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_store::{Compaction, Custom, EntryId};
-use omp_types::{Llm, Message, Model, ModelError, Request, Transcript};
+use omp_types::{CallFactSource, Llm, Message, Model, ModelError, Request, Transcript};
 use tokio_util::sync::CancellationToken;
 
 use crate::cut::ConversationEntry;
@@ -43,6 +43,9 @@ pub trait CompactionSession: Send + Sync {
 
     /// Returns the branch that is abandoned when the session continues from `target`; `None` for a session without a file.
     fn left_branch(&self, target: Option<&EntryId>) -> Result<Option<LeftBranch>, String>;
+
+    /// Returns what is known about the calls of the session's tools.
+    fn call_facts(&self) -> Arc<dyn CallFactSource>;
 
     /// Converts messages to the form that is sent.
     fn as_sent(&self, messages: Vec<Message>) -> Transcript;

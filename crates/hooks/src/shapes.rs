@@ -5,33 +5,15 @@
 
 use std::path::Path;
 
+use omp_policy::claude_names;
 use serde_json::{Map, Value, json};
 
 /// Maximum files of one call for which hooks get separate inputs.
 pub(crate) const MOST_FILES: usize = 32;
 
-/// Claude's names for our tools. Hooks get the first one.
-const NAMES: &[(&str, &[&str])] = &[
-    ("bash", &["Bash"]),
-    ("edit", &["Edit", "MultiEdit"]),
-    ("ast_edit", &["Edit", "MultiEdit"]),
-    ("write", &["Write"]),
-    ("read", &["Read"]),
-    ("search", &["Grep"]),
-    ("ast_grep", &["Grep"]),
-    ("find", &["Glob"]),
-    ("notebook", &["NotebookEdit"]),
-    ("todo", &["TodoWrite"]),
-    ("ask", &["AskUserQuestion"]),
-    ("task", &["Task"]),
-    ("fetch", &["WebFetch"]),
-    ("web_search", &["WebSearch"]),
-];
-
 /// Every name by which a matcher may refer to a tool; the first is the one that hooks get.
 pub(crate) fn names(tool: &str) -> Vec<&str> {
-    let theirs = NAMES.iter().find(|(ours, _)| *ours == tool).map(|(_, theirs)| *theirs).unwrap_or_default();
-    theirs.iter().copied().chain([tool]).collect()
+    claude_names(tool).iter().copied().chain([tool]).collect()
 }
 
 /// The arguments in Claude's format: one, or one per file.

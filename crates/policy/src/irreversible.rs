@@ -6,9 +6,6 @@ use omp_shell::IrreversibleRow;
 use crate::Policy;
 use crate::rule::told;
 
-/// The author of verdicts about such calls.
-pub const IRREVERSIBLE_BY: &str = "cannot be undone";
-
 /// A command of a call that cannot be undone.
 pub(crate) struct IrreversibleEffect<'a> {
     pub effect: &'a Effect,

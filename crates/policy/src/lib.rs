@@ -3,6 +3,7 @@
 //!
 //! A repository's settings can only tighten: they apply if they are stricter than the user's own choice.
 
+mod decided_by;
 mod edited;
 mod harmless;
 mod irreversible;
@@ -11,6 +12,7 @@ mod paths;
 mod rule;
 mod rules;
 mod settings;
+mod tool_names;
 
 use std::collections::BTreeMap;
 
@@ -19,13 +21,14 @@ use omp_config::Settings;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 
+pub use decided_by::DecidedBy;
 pub use edited::EditedRules;
-pub use irreversible::IRREVERSIBLE_BY;
 pub use offer::{RuleOffer, offers};
 pub use paths::RulePlaces;
 pub use rule::{ApprovalRule, RuleLevel, RuleScope, RuleSource};
 pub use rules::{ApprovalRules, RuleProblem};
 pub use settings::POLICY_SETTINGS;
+pub use tool_names::{claude_names, listed_tool};
 
 use rules::Ruling;
 
@@ -66,7 +69,7 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub kind: VerdictKind,
-    pub by: String,
+    pub by: DecidedBy,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,16 +90,16 @@ impl VerdictKind {
 }
 
 impl Verdict {
-    pub fn run(by: impl Into<String>) -> Self {
-        Self { kind: VerdictKind::Run, by: by.into() }
+    pub fn run(by: DecidedBy) -> Self {
+        Self { kind: VerdictKind::Run, by }
     }
 
-    pub fn ask(reason: Option<String>, by: impl Into<String>) -> Self {
-        Self { kind: VerdictKind::Ask { reason }, by: by.into() }
+    pub fn ask(reason: Option<String>, by: DecidedBy) -> Self {
+        Self { kind: VerdictKind::Ask { reason }, by }
     }
 
-    pub fn deny(reason: String, by: impl Into<String>) -> Self {
-        Self { kind: VerdictKind::Deny { reason }, by: by.into() }
+    pub fn deny(reason: String, by: DecidedBy) -> Self {
+        Self { kind: VerdictKind::Deny { reason }, by }
     }
 }
 
@@ -118,39 +121,37 @@ impl Policy {
     /// Checks in this order: what is denied, what has to be asked, what cannot be undone, what is allowed, the mode.
     pub fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
         let own = self.tools.get(tool);
-        let setting = format!("tools.approval.{tool}");
+        let setting = DecidedBy::ToolSetting { tool: tool.to_owned() };
         if own == Some(&ToolPolicy::Deny) {
             return Verdict::deny(format!("the setting `{setting}` is `deny`"), setting);
         }
         let ruling = self.rules.ruling(tool, &approval.effects);
         if let Ruling::Deny(rule) = ruling {
-            return Verdict::deny(
-                format!("the {} rule `{}` denies it", rule.source.as_str(), rule.text),
-                rule.to_string(),
-            );
+            let why = format!("the {} rule `{}` denies it", rule.source.as_str(), rule.text);
+            return Verdict::deny(why, DecidedBy::rule(rule));
         }
         if own == Some(&ToolPolicy::Prompt) {
             return Verdict::ask(approval.reason.clone(), setting);
         }
         match ruling {
-            Ruling::Ask(rule) => return Verdict::ask(approval.reason.clone(), rule.to_string()),
+            Ruling::Ask(rule) => return Verdict::ask(approval.reason.clone(), DecidedBy::rule(rule)),
             Ruling::Unclear(rule) => {
                 let unclear = format!("it is unclear whether the rule `{} {}` applies", rule.level.as_str(), rule.text);
-                return Verdict::ask(Some(approval.reason.clone().unwrap_or(unclear)), rule.to_string());
+                return Verdict::ask(Some(approval.reason.clone().unwrap_or(unclear)), DecidedBy::rule(rule));
             }
             _ => {}
         }
         if approval.force_prompt {
-            return Verdict::ask(approval.reason.clone(), "critical");
+            return Verdict::ask(approval.reason.clone(), DecidedBy::Critical);
         }
         if let Some(found) = irreversible::irreversible(self, approval).first() {
-            return Verdict::ask(Some(found.reason()), IRREVERSIBLE_BY);
+            return Verdict::ask(Some(found.reason()), DecidedBy::Irreversible);
         }
         match (own, ruling) {
             (Some(ToolPolicy::Allow), _) => Verdict::run(setting),
-            (_, Ruling::Allow(rules)) => Verdict::run(joined(&rules)),
-            _ if self.mode_lets(approval) => Verdict::run(self.mode_says()),
-            _ => Verdict::ask(approval.reason.clone(), self.mode_says()),
+            (_, Ruling::Allow(rules)) => Verdict::run(DecidedBy::Rules(rules.into_iter().cloned().collect())),
+            _ if self.mode_lets(approval) => Verdict::run(DecidedBy::Mode(self.mode)),
+            _ => Verdict::ask(approval.reason.clone(), DecidedBy::Mode(self.mode)),
         }
     }
 
@@ -165,14 +166,6 @@ impl Policy {
         };
         approval.tier <= self.mode.highest_free_tier() || is_harmless()
     }
-
-    fn mode_says(&self) -> String {
-        format!("tools.approvalMode {}", self.mode.as_str())
-    }
-}
-
-fn joined(rules: &[&ApprovalRule]) -> String {
-    rules.iter().map(|rule| rule.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl ApprovalMode {

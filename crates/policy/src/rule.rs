@@ -7,6 +7,7 @@ use omp_shell::{CommandPattern, Forbids, ShellWord};
 use omp_types::AccessMap;
 
 use crate::paths::{PathPattern, RulePlaces};
+use crate::tool_names::{PatternKind, tools_in_rule};
 
 /// Longer text is not a rule.
 const LONGEST: usize = 4096;
@@ -187,15 +188,13 @@ fn subject(text: &str, places: &RulePlaces) -> Result<Subject, String> {
     if inside.is_empty() {
         return Err(format!("the parentheses are empty\nhint: write `{name}` to match all calls of the tool"));
     }
-    match name.to_ascii_lowercase().as_str() {
-        "bash" | "shell" => CommandPattern::parse(inside).map(Subject::Run),
-        "read" | "search" | "find" | "grep" | "glob" | "ls" => PathPattern::parse(inside, places).map(Subject::Read),
-        "write" | "edit" | "multiedit" | "notebookedit" | "notebook" | "ast_edit" => {
-            PathPattern::parse(inside, places).map(Subject::Write)
-        }
-        "webfetch" | "fetch" | "connect" => host(inside),
-        "mcp" => Ok(server(inside)),
-        _ => Err(format!(
+    match PatternKind::of(name) {
+        Some(PatternKind::Command) => CommandPattern::parse(inside).map(Subject::Run),
+        Some(PatternKind::ReadPath) => PathPattern::parse(inside, places).map(Subject::Read),
+        Some(PatternKind::WrittenPath) => PathPattern::parse(inside, places).map(Subject::Write),
+        Some(PatternKind::Host) => host(inside),
+        Some(PatternKind::Server) => Ok(server(inside)),
+        None => Err(format!(
             "`{name}` takes no pattern\nhint: use bash(…), read(…), write(…), edit(…), fetch(domain:…), mcp(server/tool), or `{name}` for all calls of the tool"
         )),
     }
@@ -216,19 +215,7 @@ fn whole_tool(name: &str) -> Subject {
     {
         return Subject::ToolsFrom(format!("mcp__{}__", server.trim_end_matches("__*")));
     }
-    let tools: &[&str] = match name {
-        "Bash" => &["bash"],
-        "Read" => &["read"],
-        "Edit" | "Write" | "MultiEdit" => &["edit", "write", "notebook", "ast_edit", "resolve"],
-        "NotebookEdit" => &["notebook"],
-        "Grep" => &["search", "ast_grep"],
-        "Glob" => &["find"],
-        "Task" => &["task"],
-        "WebFetch" => &["fetch"],
-        "WebSearch" => &["web_search"],
-        other => return Subject::Tools(vec![other.to_owned()]),
-    };
-    Subject::Tools(tools.iter().map(|tool| (*tool).to_owned()).collect())
+    Subject::Tools(tools_in_rule(name))
 }
 
 /// `server/tool`, `server/*` or `server`.

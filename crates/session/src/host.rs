@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_store::EntryId;
-use omp_types::{Editor, Message, Model, OtherMessage, now_ms};
+use omp_types::{Editor, Message, Model, OtherMessage, TaskPhase, now_ms};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -181,8 +181,8 @@ pub struct OutputSizes {
 
 /// The task list, which front ends can read and set.
 pub trait TodoBoard: Send + Sync {
-    /// The phases, in the format of the session file.
-    fn phases(&self) -> Value;
+    fn phases(&self) -> Vec<TaskPhase>;
 
+    /// `phases` are in the format of the session file.
     fn set_phases(&self, phases: Value) -> Result<(), String>;
 }

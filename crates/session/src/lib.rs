@@ -44,7 +44,7 @@ use tokio::sync::{mpsc, oneshot};
 use approval::{access, approvals, desk, refused, safeguards, web_address};
 use control::Control;
 use record::{recorder, resumed, secrets, stripped};
-use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
+use runs::{aside, call_files, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
 use transcripts::{branch_points, conversation, history, stats, tree};
 
 /// The content of cards, for commands that show one.

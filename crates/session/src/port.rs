@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, CheckedCall, PlannedCall, Port, RunEnd, Stop, Tier, ToolOutcome};
+use omp_policy::DecidedBy;
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 
 use crate::access::Loans;
@@ -44,6 +45,11 @@ impl SessionPort<'_> {
         };
         saved.map_err(|error| Stop(error.to_string()))
     }
+
+    fn note_files(&self, planned: &PlannedCall<'_>) {
+        let (tools, workspace) = (self.control.tools(), self.control.policy().rules.places().workspace.clone());
+        self.control.approvals().files.note(planned, &tools, &workspace, &self.control.veil);
+    }
 }
 
 impl Port for SessionPort<'_> {
@@ -79,7 +85,7 @@ impl Port for SessionPort<'_> {
         }
         let refusal = self.control.standing().prepared.refusal(call.call());
         if let Some(reason) = refusal {
-            approvals::refused(self.control, call.call(), "the running command");
+            approvals::refused(self.control, call.call(), &DecidedBy::Command);
             return Err(reason);
         }
         approvals::access_made(self.control).await;
@@ -90,6 +96,7 @@ impl Port for SessionPort<'_> {
         };
         let permission = Permission { hook: word.permission.as_ref(), asked: asked.as_deref() };
         approvals::decide(self.control, &planned, permission, &mut self.loans).await?;
+        self.note_files(&planned);
         let call = planned.call();
         if planned.approval().tier != Tier::Read {
             self.control.before_change(&call.id, &call.name).await;

@@ -44,8 +44,8 @@ pub use find::{Find, FindDetails, FindParams};
 pub use job::{EndedJob, Job, Jobs};
 pub use notebook::Notebook;
 pub use options::{
-    BashOptions, EditOptions, FindOptions, MinimizerOptions, OFF_BY_DEFAULT, ReadOptions, SearchOptions,
-    SideToolOptions, StructuralOptions, ToolOptions,
+    BashOptions, EditOptions, FindOptions, MinimizerOptions, ReadOptions, SearchOptions, SideToolOptions,
+    StructuralOptions, ToolOptions,
 };
 pub use output_sink::{OutputSink, OutputSummary, SinkLimits, Truncation};
 pub use pending::{PendingAction, PendingActions, PendingStep, StepResult};
@@ -60,7 +60,7 @@ pub use todo::{
     Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoEdit, TodoList,
     from_markdown as todo_from_markdown, remind as todo_reminders, to_markdown as todo_to_markdown,
 };
-pub use toolbox::{Toolbox, touched_by};
+pub use toolbox::{KnownTools, NEEDS_USER, OFF_BY_DEFAULT, PAIRS, Toolbox};
 pub use urls::{
     FoldersResource, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, OpenedUrl, Resource,
     Router, TextsResource, UrlContent,

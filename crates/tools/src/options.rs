@@ -1,15 +1,12 @@
 //! The user settings of the tools, read by dotted names. Each tool defines its own part.
 
-use omp_agent::Tool;
 use omp_syntax::OutlineLimits;
 use omp_types::Setting;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use crate::bash::{BashOptions, MinimizerOptions};
-use crate::{
-    Ask, AstEdit, AstGrep, Bash, Calc, Checkpoint, Find, Job, RenderMermaid, Resolve, Rewind, SETTINGS, Search, Todo,
-};
+use crate::SETTINGS;
 
 /// The settings of all tools.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,29 +18,6 @@ pub struct ToolOptions {
     pub find: FindOptions,
     pub side: SideToolOptions,
     pub structural: StructuralOptions,
-}
-
-/// Tools that are off unless a setting or `--tools` enables them.
-pub const OFF_BY_DEFAULT: [&str; 5] = [Job::NAME, Calc::NAME, RenderMermaid::NAME, Checkpoint::NAME, Rewind::NAME];
-
-impl ToolOptions {
-    /// Enables a tool that the user names explicitly, regardless of the settings. Unknown names are ignored.
-    pub fn switch_on(&mut self, tool: &str) {
-        match tool {
-            Search::NAME => self.search.enabled = true,
-            Find::NAME => self.find.enabled = true,
-            AstGrep::NAME => self.structural.ast_grep = true,
-            AstEdit::NAME | Resolve::NAME => self.structural.ast_edit = true,
-            Bash::NAME => self.bash.enabled = true,
-            Job::NAME => (self.bash.enabled, self.bash.jobs) = (true, true),
-            Todo::NAME => self.side.todo = true,
-            Ask::NAME => self.side.ask = true,
-            Calc::NAME => self.side.calc = true,
-            RenderMermaid::NAME => self.side.render_mermaid = true,
-            Checkpoint::NAME | Rewind::NAME => self.side.checkpoint = true,
-            _ => {}
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Tool};
 use omp_exec::{Containment, Reaper};
-use omp_types::{Access, AccessMap, Editor, Env, Model, ToolCall, TouchedFiles};
+use omp_types::{Access, AccessMap, CallFactSource, CallFacts, Editor, Env, Model, ToolCall};
+use serde_json::Value;
 
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
 use crate::bash::BashParts;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
+use crate::edit;
 use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
 use crate::rewind::Rewind;
@@ -20,19 +22,79 @@ use crate::search::scan_policy;
 use crate::todo::{Storage, Todo, TodoList};
 use crate::urls::{JobsResource, Resource, Router, local};
 use crate::{
-    AstEdit, AstGrep, Bash, EditMode, Files, Find, HashlineEdit, Job, Jobs, Notebook, PendingActions, Read, Resolve,
-    Search, SessionShell, Write,
+    AstEdit, AstGrep, Bash, EditMode, Files, Find, HashlineEdit, InterceptRule, Job, Jobs, Notebook, PendingActions,
+    Read, Resolve, Search, SessionShell, Write,
 };
-use crate::{edit, notebook, read, write};
 
-/// Returns the files of a call, whether its tool is on or off. Every tool that reads or changes named files is listed.
-pub fn touched_by(call: &ToolCall) -> TouchedFiles {
-    match call.name.as_str() {
-        Read::NAME => read::touched(&call.arguments),
-        HashlineEdit::NAME => edit::touched(&call.arguments),
-        Write::NAME => write::touched(&call.arguments),
-        Notebook::NAME => notebook::touched(&call.arguments),
-        _ => TouchedFiles::default(),
+/// Tools that are off unless a setting or `--tools` enables them.
+pub const OFF_BY_DEFAULT: [&str; 5] = [Job::NAME, Calc::NAME, RenderMermaid::NAME, Checkpoint::NAME, Rewind::NAME];
+
+/// Tools that need a user to answer.
+pub const NEEDS_USER: [&str; 1] = [Ask::NAME];
+
+/// Pairs of tools that work only together: the second completes what the first one begins.
+pub const PAIRS: [(&str, &str); 2] = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
+
+impl ToolOptions {
+    /// Enables a tool that the user names explicitly, regardless of the settings. Unknown names are ignored.
+    pub fn switch_on(&mut self, tool: &str) {
+        match tool {
+            Search::NAME => self.search.enabled = true,
+            Find::NAME => self.find.enabled = true,
+            AstGrep::NAME => self.structural.ast_grep = true,
+            AstEdit::NAME | Resolve::NAME => self.structural.ast_edit = true,
+            Bash::NAME => self.bash.enabled = true,
+            Job::NAME => (self.bash.enabled, self.bash.jobs) = (true, true),
+            Todo::NAME => self.side.todo = true,
+            Ask::NAME => self.side.ask = true,
+            Calc::NAME => self.side.calc = true,
+            RenderMermaid::NAME => self.side.render_mermaid = true,
+            Checkpoint::NAME | Rewind::NAME => self.side.checkpoint = true,
+            _ => {}
+        }
+    }
+}
+
+/// The commands that a tool does better: the rules used if `bashInterceptor.patterns` is not set.
+pub(crate) fn default_intercepts() -> Vec<InterceptRule> {
+    let rule = |pattern: &str, tool: &str, message: &str| InterceptRule {
+        pattern: pattern.into(),
+        tool: tool.into(),
+        message: message.into(),
+    };
+    vec![
+        rule(r"^\s*(cat|head|tail|less|more)\s+[^<|>]+$", Read::NAME, "`read` shows files, with line numbers."),
+        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", Search::NAME, "`search` looks through files and minds .gitignore."),
+        rule(r"^\s*(?:fd|find)\b.*\s-(?:i?name|i?path|type)\b", Find::NAME, "`find` lists files by pattern."),
+        rule(
+            r"^\s*sed\b.*\s(?:-[nEerz]*i|--in-place\b)",
+            HashlineEdit::NAME,
+            "`edit` changes files and shows what it changed.",
+        ),
+        rule(r"^\s*perl\b.*\s-\w*i\w*\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
+        rule(r"^\s*g?awk\b.*\binplace\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
+        rule(
+            r#"^\s*(echo|printf)\s+("[^"]*"|'[^']*'|[^"'|>])*>{1,2}\s*[^&|>/\s]"#,
+            Write::NAME,
+            "`write` makes files.",
+        ),
+        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", Write::NAME, "`write` makes files."),
+    ]
+}
+
+/// Tools of other programs whose results are instructions, as in session files that they wrote.
+const FOREIGN_INSTRUCTIONS: &[&str] = &["skill"];
+
+/// Knows the calls of these tools, whether they are on or off in a session.
+pub struct KnownTools(pub Vec<Arc<dyn AnyTool>>);
+
+impl CallFactSource for KnownTools {
+    fn facts(&self, call: &ToolCall, details: Option<&Value>) -> Option<CallFacts> {
+        if let Some(tool) = self.0.iter().find(|tool| tool.name() == call.name) {
+            return tool.facts(&call.arguments, details);
+        }
+        let has_instructions = FOREIGN_INSTRUCTIONS.contains(&call.name.as_str());
+        has_instructions.then(|| CallFacts { has_instructions, ..CallFacts::default() })
     }
 }
 

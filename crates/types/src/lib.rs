@@ -4,6 +4,7 @@
 //! `docs/session-format.md`). This crate uses no HTTP, files or tasks.
 
 mod access;
+mod call_facts;
 mod content;
 mod editor;
 mod env;
@@ -20,10 +21,10 @@ mod shortened;
 mod stream;
 mod stripped;
 mod tally;
+mod task_list;
 mod terms;
 mod tokens;
 mod tool_schema;
-mod touched;
 mod transcript;
 mod usage;
 
@@ -31,6 +32,7 @@ pub use access::{
     Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, UnusedCache, WorkspaceScope,
     folded_path,
 };
+pub use call_facts::{CallFactSource, CallFactSources, CallFacts, ShownContent, TouchedFiles};
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
@@ -52,9 +54,9 @@ pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_item
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use stripped::Stripped;
 pub use tally::{ModelTally, Tally};
+pub use task_list::{TaskItem, TaskPhase, TaskStatus};
 pub use terms::{ServiceTier, Terms};
 pub use tokens::{estimate_message_tokens, estimate_tokens};
 pub use tool_schema::{ToolSchemaProblem, portable_parameters};
-pub use touched::{TouchedBy, TouchedFiles};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

@@ -5,23 +5,11 @@
 
 use std::sync::Arc;
 
+use omp_policy::listed_tool;
 use omp_session::CallLimit;
 use omp_shell::CommandPattern;
 use omp_types::ToolCall;
 use serde_json::Value;
-
-/// Names that other programs use for our tools.
-const KNOWN_AS: [(&str, &str); 9] = [
-    ("grep", "search"),
-    ("glob", "find"),
-    ("ls", "read"),
-    ("multiedit", "edit"),
-    ("notebookedit", "notebook"),
-    ("notebookread", "read"),
-    ("todowrite", "todo"),
-    ("todoread", "todo"),
-    ("askuserquestion", "ask"),
-];
 
 /// Parses the front matter; `None` means no limit. `command` is what the user typed, such as `/review`.
 pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
@@ -77,8 +65,7 @@ fn rule(written: &str) -> AllowedTool {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
         None => (written, None),
     };
-    let name = name.trim().to_lowercase();
-    let tool = KNOWN_AS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, ours)| ours).to_owned();
+    let tool = listed_tool(name);
     let commands = match inside {
         Some("") if tool == "bash" => Commands::None,
         Some(inside) if tool == "bash" && !matches!(inside, "*" | ":*") => {

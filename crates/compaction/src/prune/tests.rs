@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::sample::text_of;
-use crate::sample::{Line, TOUCHED, result, transcript};
+use crate::sample::{Line, facts, result, transcript};
 
 const COLD: CacheState = CacheState { last_request_ms: None, lifetime_ms: 300_000 };
 const WARM: CacheState = CacheState { last_request_ms: Some(1_000), lifetime_ms: 300_000 };
@@ -18,7 +18,7 @@ fn texts(pruned: &Option<Pruned>) -> Vec<String> {
 }
 
 fn every_turn() -> PrunePolicy {
-    PrunePolicy { touched: TOUCHED, ..PrunePolicy::default() }
+    PrunePolicy { facts: facts(), ..PrunePolicy::default() }
 }
 
 fn before_compaction() -> PrunePolicy {
@@ -97,8 +97,6 @@ fn stale_results_go_when_the_cache_is_cold() {
     check(8_100, COLD, &every_turn, USELESS);
     check(8_100, CacheState { last_request_ms: Some(0), lifetime_ms: NOW }, &every_turn, USELESS);
     check(10, COLD, &PrunePolicy { drop_useless: false, ..every_turn.clone() }, "");
-    let all = PrunePolicy { protected_tools: BTreeSet::from(["search".into()]), ..every_turn };
-    check(10, COLD, &all, "");
 }
 
 #[test]
@@ -128,21 +126,22 @@ fn useless_and_replaced_results_go_from_the_protected_end_too() {
 
 #[test]
 fn a_newer_read_replaces_what_it_shows_again() {
-    let whole = || json!({"totalLines": 2, "displayContent": {"text": "", "startLine": 1, "lineNumbers": [1, 2]}});
-    let part = || json!({"totalLines": 9, "displayContent": {"text": "", "startLine": 1, "lineNumbers": [1, 2]}});
-    let outline = || json!({"totalLines": 2, "summary": {"lines": 1}, "displayContent": {"lineNumbers": [1, 2]}});
-    let check = |older: &str, newer: &str, details: serde_json::Value, replaced: bool| {
-        let lines = [output(0, "read", older, 500), output(1, "read", newer, 500)].concat();
-        let pruned = prune(&marked(&lines, &[], &[(3, details)]), &every_turn(), NOW, COLD);
+    let check_tool = |tool: &str, older: &str, newer: &str, shown: &str, replaced: bool| {
+        let lines = [output(0, tool, older, 500), output(1, "read", newer, 500)].concat();
+        let pruned = prune(&marked(&lines, &[], &[(3, json!({"shown": shown}))]), &every_turn(), NOW, COLD);
         let expect: &[String] = if replaced { &[SUPERSEDED.into(), "word ".repeat(12)] } else { &[] };
-        assert_eq!(texts(&pruned), expect, "{older} {newer}");
+        assert_eq!(texts(&pruned), expect, "{tool} {older} {newer}");
     };
-    check("a.rs", "a.rs", whole(), true);
-    check("a.rs:5-9", "a.rs", whole(), true);
-    check("a.rs:5-9", "a.rs", part(), false);
-    check("a.rs:5-9", "a.rs:5-9", part(), true);
-    check("a.rs:5-9", "a.rs:1-4", part(), false);
-    check("a.rs", "a.rs", outline(), false);
-    check("a.rs", "b.rs", whole(), false);
-    check("skill://a", "skill://a", whole(), false);
+    let check = |older: &str, newer: &str, shown: &str, replaced: bool| {
+        check_tool("read", older, newer, shown, replaced);
+    };
+    check("a.rs", "a.rs", "all", true);
+    check("a.rs:5-9", "a.rs", "all", true);
+    check("a.rs:5-9", "a.rs", "part", false);
+    check("a.rs:5-9", "a.rs:5-9", "part", true);
+    check("a.rs:5-9", "a.rs:1-4", "part", false);
+    check("a.rs", "a.rs", "outline", false);
+    check("a.rs", "b.rs", "all", false);
+    check("skill://a", "skill://a", "all", false);
+    check_tool("count", "a.rs", "a.rs", "all", false);
 }

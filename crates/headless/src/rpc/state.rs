@@ -39,7 +39,7 @@ pub fn get_state(current: &Current) -> Outcome {
         session_name: snapshot.title.as_deref().map(Cow::Borrowed),
         auto_compaction_enabled: snapshot.auto_compaction,
         queued_message_count: snapshot.queued,
-        todo_phases: current.todos.as_ref().map_or_else(|| json!([]), |todos| todos.phases()),
+        todo_phases: json!(current.todos.as_ref().map(|todos| todos.phases()).unwrap_or_default()),
         fast_mode_enabled: false,
         tokens_per_second: last.and_then(speed),
         fast_mode_active: false,
@@ -91,5 +91,5 @@ pub fn set_todos(current: &Current, request: &Request) -> Outcome {
     let SetTodosRequest { phases } = request.fields()?;
     let todos = current.todos.as_ref().ok_or("the todo tool is off, so there is no list")?;
     todos.set_phases(phases)?;
-    data(&TodosReply { todo_phases: todos.phases() })
+    data(&TodosReply { todo_phases: json!(todos.phases()) })
 }

@@ -17,7 +17,7 @@ use omp_session::{
 use omp_session_testkit::ScriptedSession;
 use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_types::{Content, Editor, Message, Model};
+use omp_types::{Content, Editor, Message, Model, TaskPhase};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -179,19 +179,18 @@ impl UserShell for FakeShell {
 }
 
 #[derive(Default)]
-struct Board(Mutex<Value>);
+struct Board(Mutex<Vec<TaskPhase>>);
 
 impl TodoBoard for Board {
-    fn phases(&self) -> Value {
-        let phases = self.0.lock().unwrap().clone();
-        if phases.is_null() { json!([]) } else { phases }
+    fn phases(&self) -> Vec<TaskPhase> {
+        self.0.lock().unwrap().clone()
     }
 
     fn set_phases(&self, phases: Value) -> Result<(), String> {
         if !phases.is_array() {
             return Err("phases must be a list".to_owned());
         }
-        *self.0.lock().unwrap() = phases;
+        *self.0.lock().unwrap() = serde_json::from_value(phases).map_err(|error| error.to_string())?;
         Ok(())
     }
 }

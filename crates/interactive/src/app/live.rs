@@ -8,7 +8,7 @@ use omp_session::{
     AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch, SwitchFailed,
     SwitchedSession, TodoBoard, UserShell, Wish, stats,
 };
-use omp_types::{Editor, Message};
+use omp_types::{Editor, Message, TaskPhase};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -47,7 +47,7 @@ pub struct Live {
     answering: Option<Instant>,
     rate: Option<f64>,
     /// The task list after the last call.
-    pub phases: Value,
+    pub phases: Vec<TaskPhase>,
     /// Tokens of the newest prompt that was answered.
     context: Option<u64>,
     /// The plan was written during the running work.
@@ -214,7 +214,7 @@ impl Running {
             opened: Instant::now(),
             answering: None,
             rate: None,
-            phases: Value::Null,
+            phases: Vec::new(),
             context,
             planned: false,
             contained: safeguards.containment,

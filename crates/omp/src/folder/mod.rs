@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use omp_agent::{AnyTool, Tool};
+use omp_agent::{AnyTool, ToolRole};
 use omp_config::{
     Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
 };
@@ -24,7 +24,6 @@ use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{
     Environment, INCLUDE_WORKSPACE_TREE, LookAround, PROMPT_SETTINGS, SessionHeader, StreamRules, SystemPrompt,
 };
-use omp_tools::Read;
 use omp_types::{Access, AccessMap, Env, vars};
 
 use crate::cli::{ApprovalFlag, PromptArgs, RunArgs, ToolArgs};
@@ -237,7 +236,7 @@ impl FolderSetup {
         if self.has_no_prompt() {
             return Ok("".into());
         }
-        let can_read = tools.iter().any(|tool| tool.name() == Read::NAME);
+        let can_read = tools.iter().any(|tool| tool.role() == Some(ToolRole::Reader));
         let shell = Shell::choose(&self.env);
         let environment = Environment {
             cwd: self.cwd.clone(),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::Tool;
+use omp_agent::ToolRole;
 use omp_commands::{
     CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TerminalSetupCommand, TrustCommand,
 };
@@ -24,7 +24,7 @@ use omp_session::{
     SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
     queues_from_settings,
 };
-use omp_tools::{Bash, Jobs, Resource, TextsResource, TodoList};
+use omp_tools::{Jobs, Resource, TextsResource, TodoList};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 use omp_undo::Undo;
 
@@ -247,7 +247,7 @@ impl Blueprint {
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         let tier = setup.service_tier(&self.args.model)?;
         let tools = setup.tools(&self.args.tools, &model, attended, editor, &opened)?;
-        if tools.tools.iter().any(|tool| tool.name() == Bash::NAME) {
+        if tools.tools.iter().any(|tool| tool.role() == Some(ToolRole::Shell)) {
             tools.shell.read_start_files();
         }
         note_model(&mut opened.recorder, opened.is_resumed, &model, thinking);
@@ -292,7 +292,7 @@ impl Blueprint {
             tier,
             look_around: setup.look_around(),
             features: features.list(),
-            compaction: compacting::options(setup, line.client, shared.available.clone()),
+            compaction: compacting::options(setup, line.client, shared.available.clone(), tools.known),
             budget: SessionBudget { run: shared.budget.clone(), session: budget },
             ..SessionOptions::new(llm, model, recorder)
         });

@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use omp_compaction::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_http::Client;
 use omp_session::OfferedModel;
-use omp_types::TouchedBy;
+use omp_tools::KnownTools;
+use omp_types::CallFactSources;
 use serde_json::{Value, json};
 
 use crate::folder::FolderSetup;
@@ -18,7 +19,12 @@ const LONGEST_ANSWER: usize = 4 << 20;
 /// Timeout for a summary of a long conversation.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<OfferedModel>>>) -> CompactionOptions {
+pub fn options(
+    setup: &FolderSetup,
+    client: Client,
+    models: Arc<Mutex<Vec<OfferedModel>>>,
+    known: KnownTools,
+) -> CompactionOptions {
     // A project must not choose where conversations are sent.
     let endpoint = setup.settings.user::<String>("compaction.remoteEndpoint").filter(|url| !url.trim().is_empty());
     let remote = endpoint.map(|url| Arc::new(Endpoint { url, client }) as Arc<dyn RemoteSummary>);
@@ -29,7 +35,7 @@ pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Offere
             let offered = models.lock().unwrap_or_else(PoisonError::into_inner);
             offered.iter().map(|offered| offered.model.clone()).collect()
         })),
-        touched: TouchedBy(omp_tools::touched_by),
+        facts: CallFactSources(vec![Arc::new(known)]),
     }
 }
 

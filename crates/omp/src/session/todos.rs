@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use omp_agent::{Tool, ToolRole};
+use omp_agent::ToolRole;
 use omp_commands::{TaskList, TaskListNote};
 use omp_session::{Reminded, Resumed, Said, SessionCx, SessionFeature, ToolOutcome};
-use omp_tools::{Todo, TodoEdit, TodoList, TodoPhase, todo_reminders};
-use omp_types::{Message, text_of};
+use omp_tools::{TodoEdit, TodoList, todo_reminders};
+use omp_types::{TaskPhase, text_of};
 use serde_json::{Value, json};
 
 /// Resumes the list as the user last edited it.
@@ -16,22 +16,10 @@ pub struct EditedTodos(pub TodoList);
 
 impl SessionFeature for EditedTodos {
     fn resume(&self, _cx: &SessionCx, resumed: &Resumed) {
-        if let Some(phases) = edited_todos(&resumed.messages) {
+        if let Some(phases) = todo_reminders::edited_phases(&resumed.messages) {
             self.0.resume(phases);
         }
     }
-}
-
-/// Returns the list as the user last edited it, unless it was changed since.
-fn edited_todos(history: &[Message]) -> Option<Vec<TodoPhase>> {
-    let newest = history.iter().rev().find_map(|message| match message {
-        Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
-        Message::Custom(custom) if custom.custom_type == todo_reminders::USER_EDIT_ENTRY => {
-            Some(custom.details.as_ref())
-        }
-        _ => None,
-    });
-    serde_json::from_value(newest??.get("phases")?.clone()).ok()
 }
 
 /// The list for commands, which change it, and for front ends, which show and replace it as a whole.
@@ -58,12 +46,12 @@ impl TaskList for SharedTodos {
 }
 
 impl omp_session::TodoBoard for SharedTodos {
-    fn phases(&self) -> Value {
-        json!(self.0.phases())
+    fn phases(&self) -> Vec<TaskPhase> {
+        self.0.phases()
     }
 
     fn set_phases(&self, phases: Value) -> Result<(), String> {
-        let phases: Vec<TodoPhase> =
+        let phases: Vec<TaskPhase> =
             serde_json::from_value(phases).map_err(|error| format!("not a list of phases: {error}"))?;
         self.0.set(phases).map_err(|problems| problems.join("; "))
     }
@@ -102,7 +90,7 @@ impl TodoReminder {
         let text = todo_reminders::of_open_tasks(&phases, attempt, self.max)?;
         self.given.store(attempt, Ordering::Relaxed);
         let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
-        let event = Reminded { kind: Todo::NAME, items: json!(open), attempt, max_attempts: self.max };
+        let event = Reminded { kind: todo_reminders::KIND, items: json!(open), attempt, max_attempts: self.max };
         Some(Said::new("todo-reminder", text).with_event(event))
     }
 }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, Tool, ToolRole};
-use omp_tools::{
-    Ask, AstEdit, Checkpoint, Jobs, OFF_BY_DEFAULT, Resolve, Rewind, SessionShell, TodoList, ToolOptions, Toolbox,
-};
+use omp_agent::{AnyTool, ToolRole};
+use omp_tools::{Jobs, KnownTools, NEEDS_USER, OFF_BY_DEFAULT, PAIRS, SessionShell, TodoList, ToolOptions, Toolbox};
 use omp_types::{Editor, Model};
 
 use crate::cli::ToolArgs;
@@ -15,6 +13,8 @@ use crate::session::sessions::ReadySession;
 /// The tools of the model, and the state they share with the user.
 pub struct SessionTools {
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Also those that are off: a resumed conversation may have calls of them.
+    pub known: KnownTools,
     pub shell: SessionShell,
     /// `None` if the todo tool is off.
     pub todos: Option<TodoList>,
@@ -53,7 +53,8 @@ impl FolderSetup {
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();
-        let mut built = SessionTools { tools, shell, todos, jobs };
+        let known = KnownTools(tools.clone());
+        let mut built = SessionTools { tools, known, shell, todos, jobs };
         if args.no_tools {
             built.tools.clear();
         }
@@ -66,10 +67,7 @@ impl FolderSetup {
         if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
             return Err(no_tool(unknown, &names));
         }
-        // Each pair works only together: the second tool completes what the first one begins.
-        let together = [(AstEdit::NAME, Resolve::NAME), (Checkpoint::NAME, Rewind::NAME)];
-        let brought =
-            |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
+        let brought = |name: &str| PAIRS.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
         let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
         built.tools.retain(|tool| wanted(&tool.name()));
         built.todos = built.todos.filter(|_| has_todo(&built.tools));
@@ -79,14 +77,10 @@ impl FolderSetup {
 
 fn no_tool(name: &str, names: &[String]) -> FolderProblem {
     let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
-    match name {
-        Ask::NAME => {
-            "the tool `ask` needs a user to answer\nhint: leave it out with -p, or use omp in a terminal".to_owned()
-        }
-        _ => format!(
-            "unknown tool `{name}`\nhint: the tools are {}; off by default: {}",
-            names.join(", "),
-            off.join(", ")
-        ),
+    if NEEDS_USER.contains(&name) {
+        return format!(
+            "the tool `{name}` needs a user to answer\nhint: leave it out with -p, or use omp in a terminal"
+        );
     }
+    format!("unknown tool `{name}`\nhint: the tools are {}; off by default: {}", names.join(", "), off.join(", "))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use omp_agent::Effect;
-use omp_policy::{RuleLevel, RuleOffer, RuleScope, Verdict, VerdictKind};
+use omp_policy::{DecidedBy, RuleLevel, RuleOffer, RuleScope, Verdict, VerdictKind};
 use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 
 use crate::approvals;
@@ -16,9 +16,6 @@ use crate::control::Control;
 
 /// Temporary access granted to running calls, by call id. Dropping an entry revokes it.
 pub(crate) type Loans = BTreeMap<String, Vec<Loan>>;
-
-/// The author of verdicts that come from the access map.
-pub(crate) const BY: &str = "containment";
 
 /// A call that needs more paths than this can be allowed once, but not always.
 const MOST_KEPT: usize = 8;
@@ -66,10 +63,10 @@ impl Wishes {
         match verdict.kind {
             _ if self.is_empty() => verdict,
             VerdictKind::Deny { .. } => verdict,
-            VerdictKind::Run => Verdict::ask(Some(self.told()), BY),
+            VerdictKind::Run => Verdict::ask(Some(self.told()), DecidedBy::Access { besides: None }),
             VerdictKind::Ask { reason } => {
                 let told = [Some(self.told()), reason].into_iter().flatten().collect::<Vec<_>>().join("; ");
-                Verdict::ask(Some(told), format!("{BY}; {}", verdict.by))
+                Verdict::ask(Some(told), DecidedBy::Access { besides: Some(Box::new(verdict.by)) })
             }
         }
     }
@@ -259,6 +256,7 @@ fn is_readable(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use omp_policy::ApprovalMode;
     use omp_types::AccessMap;
 
     use super::*;
@@ -383,15 +381,18 @@ mod tests {
     #[test]
     fn what_forbids_stays_and_everything_else_is_asked_about() {
         let denied = || wishes(&[write("/srv/x")]);
-        let asked = |reason: &str| Verdict::ask(Some(reason.to_owned()), BY);
-        assert_eq!(denied().verdict(Verdict::run("yolo")), asked("write to /srv/x (outside the workspace)"));
-        let why = Verdict::ask(Some("it is big".to_owned()), "a hook");
-        let both =
-            Verdict { by: format!("{BY}; a hook"), ..asked("write to /srv/x (outside the workspace); it is big") };
+        let asked = |reason: &str| Verdict::ask(Some(reason.to_owned()), DecidedBy::Access { besides: None });
+        let run = || Verdict::run(DecidedBy::Mode(ApprovalMode::Auto));
+        assert_eq!(denied().verdict(run()), asked("write to /srv/x (outside the workspace)"));
+        let why = Verdict::ask(Some("it is big".to_owned()), DecidedBy::Hook);
+        let both = Verdict {
+            by: DecidedBy::Access { besides: Some(Box::new(DecidedBy::Hook)) },
+            ..asked("write to /srv/x (outside the workspace); it is big")
+        };
         assert_eq!(denied().verdict(why), both);
-        let forbidden = Verdict::deny("no".to_owned(), "a rule");
+        let forbidden = Verdict::deny("no".to_owned(), DecidedBy::PlanMode);
         assert_eq!(denied().verdict(forbidden.clone()), forbidden);
-        assert_eq!(wishes(&[write("/w/a")]).verdict(Verdict::run("yolo")), Verdict::run("yolo"));
+        assert_eq!(wishes(&[write("/w/a")]).verdict(run()), run());
         assert!(Wishes::of(Access::new(AccessMap::open("/w")), &[write("/srv/x")]).is_empty());
     }
 }

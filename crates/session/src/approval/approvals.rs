@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use omp_agent::{Approval, Effect, PlannedCall, Tier};
 use omp_policy::{
-    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleScope, RuleSource, Verdict, VerdictKind,
-    offers,
+    ApprovalMode, DecidedBy, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleScope, RuleSource, Verdict,
+    VerdictKind, offers,
 };
 use omp_stdx::sanitize::on_one_line;
 use omp_stdx::truncate::rows_shown;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::access::{Loans, Wishes};
+use crate::call_files::CallFiles;
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
@@ -34,8 +35,6 @@ const MOST_DECISIONS: usize = 500;
 /// Lines that describe the effects of a call.
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
-pub(crate) const BY_HOOK: &str = "a hook";
-const BY_COMMAND: &str = "the running command";
 
 /// What others than the policy say about a call.
 #[derive(Clone, Copy, Default)]
@@ -133,11 +132,13 @@ pub(crate) struct Approvals {
     /// What calls may touch.
     pub access: Access,
     pub decided: VecDeque<Decided>,
+    /// What calls that were approved read and write.
+    pub files: CallFiles,
 }
 
 impl Approvals {
     pub fn new(keeper: Option<Arc<dyn RuleKeeper>>, access: Access) -> Self {
-        Self { keeper, access, decided: VecDeque::new() }
+        Self { keeper, access, decided: VecDeque::new(), files: CallFiles::default() }
     }
 }
 
@@ -213,12 +214,12 @@ pub(crate) async fn decide(
             decision
         }
     };
-    let by_mode = verdict.by.starts_with("tools.approvalMode");
+    let by_mode = matches!(verdict.by, DecidedBy::Mode(_));
     // Every mode allows reading, so there is no decision to record: the call entry is enough.
     if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
         let ran = decision.is_ok();
         let (call_id, tool) = (call.id.clone(), call.name.clone());
-        let (verdict, by) = (verdict.kind.as_str(), verdict.by);
+        let (verdict, by) = (verdict.kind.as_str(), verdict.by.to_string());
         log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
     }
     decision
@@ -254,22 +255,22 @@ fn judged(
     };
     let usual = verdict(&policy);
     if let Some(reason) = permission.asked.filter(|_| usual.kind == VerdictKind::Run) {
-        return Verdict::ask(Some(reason.to_owned()), BY_COMMAND);
+        return Verdict::ask(Some(reason.to_owned()), DecidedBy::Command);
     }
     match permission.hook {
         Some(HookPermission::Ask { reason }) if usual.kind == VerdictKind::Run => {
-            Verdict::ask(Some(reason.clone()), BY_HOOK)
+            Verdict::ask(Some(reason.clone()), DecidedBy::Hook)
         }
         Some(HookPermission::Allow) if usual.kind != VerdictKind::Run && !approval.force_prompt => {
             let spared = verdict(&Policy { mode: ApprovalMode::Auto, ..policy });
-            if spared.kind == VerdictKind::Run { Verdict::run(BY_HOOK) } else { spared }
+            if spared.kind == VerdictKind::Run { Verdict::run(DecidedBy::Hook) } else { spared }
         }
         _ => usual,
     }
 }
 
 /// Records that a call was refused by something other than the policy.
-pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
+pub(crate) fn refused(control: &Control, call: &ToolCall, by: &DecidedBy) {
     log(
         control,
         Decided {
@@ -277,7 +278,7 @@ pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
             tool: call.name.clone(),
             effects: Vec::new(),
             verdict: "deny",
-            by: by.to_owned(),
+            by: by.to_string(),
             answer: None,
             ran: false,
         },

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use omp_policy::{IRREVERSIBLE_BY, Policy, RuleOffer, Verdict};
+use omp_policy::{ApprovalRule, DecidedBy, Policy, RuleOffer, RuleSource, Verdict};
 
-use crate::access::{self, Wishes};
-use crate::approvals::BY_HOOK;
+use crate::access::Wishes;
 
 /// Effects of a call that are named in one line.
 const MOST_EFFECTS: usize = 3;
@@ -69,13 +68,13 @@ impl Asked<'_> {
         if !self.wishes.is_empty() {
             return format!("it would {}", self.reason.unwrap_or("leave its bounds"));
         }
-        let by = match self.verdict.by.strip_prefix("tools.approvalMode") {
-            Some(_) if self.plans => "plan mode is on".to_owned(),
-            Some(_) => format!("tools.approvalMode is `{}`", self.policy.mode.as_str()),
-            None => self.verdict.by.clone(),
+        let by = match &self.verdict.by {
+            DecidedBy::Mode(_) if self.plans => "plan mode is on".to_owned(),
+            DecidedBy::Mode(_) => format!("tools.approvalMode is `{}`", self.policy.mode.as_str()),
+            other => other.to_string(),
         };
         match self.reason {
-            Some(reason) if by == "critical" || by == IRREVERSIBLE_BY => {
+            Some(reason) if matches!(self.verdict.by, DecidedBy::Critical | DecidedBy::Irreversible) => {
                 format!("it needs the user's approval ({reason})")
             }
             Some(reason) => format!("it needs the user's approval ({reason}; {by})"),
@@ -85,44 +84,30 @@ impl Asked<'_> {
 
     /// The hints of the map and of the policy; both are given if both refuse.
     fn hint(&self) -> String {
-        let by = self
-            .verdict
-            .by
-            .strip_prefix(access::BY)
-            .map_or(self.verdict.by.as_str(), |rest| rest.trim_start_matches("; "));
-        let policy = (!by.is_empty()).then(|| self.of_policy(by));
+        let by = match &self.verdict.by {
+            DecidedBy::Access { besides } => besides.as_deref(),
+            by => Some(by),
+        };
+        let policy = by.map(|by| self.of_policy(by));
         [self.wishes.settings(), policy].into_iter().flatten().collect::<Vec<_>>().join("; besides, ")
     }
 
-    fn of_policy(&self, by: &str) -> String {
-        if by == "critical" {
-            return format!("critical calls always need approval: {IN_TERMINAL}");
-        }
-        if by == IRREVERSIBLE_BY {
-            return match self.rules() {
+    fn of_policy(&self, by: &DecidedBy) -> String {
+        match by {
+            DecidedBy::Critical => format!("critical calls always need approval: {IN_TERMINAL}"),
+            DecidedBy::Irreversible => match self.rules() {
                 Some(rules) => format!("`tools.allow: [{rules}]` in config.yml allows it"),
                 None => format!("such calls always need approval: {IN_TERMINAL}"),
-            };
-        }
-        if by.starts_with("tools.approvalMode") {
-            return self.of_mode();
-        }
-        if by.starts_with("tools.approval.") {
-            return format!("`{by}: allow` in config.yml allows it");
-        }
-        if by == BY_HOOK {
-            return format!("a hook requires your approval: {IN_TERMINAL}");
-        }
-        let is_rule = by.starts_with("ask ") || by.starts_with("deny ");
-        match is_rule {
-            true if by.ends_with("(project)") => {
-                format!("remove that rule from the project's .omp/config.yml, or {IN_TERMINAL}")
-            }
-            true => {
-                let rule = by.rsplit_once(" (").map_or(by, |(rule, _)| rule);
-                format!("remove that rule with `/permissions remove {rule}`, or {IN_TERMINAL}")
-            }
-            false => IN_TERMINAL.to_owned(),
+            },
+            DecidedBy::Mode(_) => self.of_mode(),
+            DecidedBy::ToolSetting { .. } => format!("`{by}: allow` in config.yml allows it"),
+            DecidedBy::Hook => format!("a hook requires your approval: {IN_TERMINAL}"),
+            DecidedBy::Rules(rules) => rules.first().map_or_else(|| IN_TERMINAL.to_owned(), of_rule),
+            DecidedBy::PlanMode
+            | DecidedBy::Command
+            | DecidedBy::Exploration
+            | DecidedBy::OwnSecret
+            | DecidedBy::Access { .. } => IN_TERMINAL.to_owned(),
         }
     }
 
@@ -142,10 +127,20 @@ impl Asked<'_> {
     }
 }
 
+fn of_rule(rule: &ApprovalRule) -> String {
+    match rule.source {
+        RuleSource::Project => format!("remove that rule from the project's .omp/config.yml, or {IN_TERMINAL}"),
+        RuleSource::User | RuleSource::UserHere | RuleSource::Session => {
+            let rule = format!("{} {}", rule.level.as_str(), rule.text);
+            format!("remove that rule with `/permissions remove {rule}`, or {IN_TERMINAL}")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use omp_agent::Effect;
-    use omp_policy::ApprovalMode;
+    use omp_policy::{ApprovalMode, RuleLevel, RulePlaces};
     use omp_types::{Access, AccessMap};
 
     use super::*;
@@ -175,10 +170,14 @@ mod tests {
     fn a_refusal_names_the_reason_and_what_allows_it() {
         let mode = |mode| Policy { mode, ..Policy::default() };
         let (write, ask) = (mode(ApprovalMode::Write), mode(ApprovalMode::AskAll));
-        let by = |by: &str| Verdict::ask(None, by);
+        let by = |by: DecidedBy| Verdict::ask(None, by);
+        let rule = |source| {
+            let rule = ApprovalRule::parse(RuleLevel::Ask, source, "bash(x *)", &RulePlaces::default()).unwrap();
+            DecidedBy::rule(&rule)
+        };
         check(
             &write,
-            by("tools.approvalMode write"),
+            by(DecidedBy::Mode(ApprovalMode::Write)),
             &[],
             "`bash` was not run (runs: x): it needs the user's approval (tools.approvalMode is `write`), and nobody can be \
              asked in this mode\nhint: `--auto-approve` allows such calls, `tools.allow: ['bash(echo ''a b'')']` in \
@@ -186,7 +185,7 @@ mod tests {
         );
         check(
             &ask,
-            Verdict::ask(Some("it is new".to_owned()), "tools.approvalMode ask-all"),
+            Verdict::ask(Some("it is new".to_owned()), DecidedBy::Mode(ApprovalMode::AskAll)),
             &[],
             "`bash` was not run (runs: x): it needs the user's approval (it is new; tools.approvalMode is `ask-all`), and \
              nobody can be asked in this mode\nhint: `--auto-approve` allows such calls, `tools.allow: ['bash(echo \
@@ -196,29 +195,37 @@ mod tests {
         let end = "and nobody can be asked in this mode\nhint:";
         let yolo = Policy::default();
         for (said, hint) in [
-            ("critical", "critical calls always need approval: start omp in the terminal, where it asks you"),
-            (IRREVERSIBLE_BY, "`tools.allow: ['bash(echo ''a b'')']` in config.yml allows it"),
-            ("tools.approval.bash", "`tools.approval.bash: allow` in config.yml allows it"),
-            (BY_HOOK, "a hook requires your approval: start omp in the terminal, where it asks you"),
+            (DecidedBy::Critical, "critical calls always need approval: start omp in the terminal, where it asks you"),
+            (DecidedBy::Irreversible, "`tools.allow: ['bash(echo ''a b'')']` in config.yml allows it"),
             (
-                "ask bash(x *) (user)",
+                DecidedBy::ToolSetting { tool: "bash".to_owned() },
+                "`tools.approval.bash: allow` in config.yml allows it",
+            ),
+            (DecidedBy::Hook, "a hook requires your approval: start omp in the terminal, where it asks you"),
+            (
+                rule(RuleSource::User),
                 "remove that rule with `/permissions remove ask bash(x *)`, or start omp in the terminal, where it asks you",
             ),
             (
-                "ask bash(x *) (project)",
+                rule(RuleSource::Project),
                 "remove that rule from the project's .omp/config.yml, or start omp in the terminal, where it asks you",
             ),
-            ("one of omp's own secrets", "start omp in the terminal, where it asks you"),
+            (DecidedBy::OwnSecret, "start omp in the terminal, where it asks you"),
         ] {
-            check(&yolo, by(said), &[], &format!("{start} ({said}), {end} {hint}"));
+            check(&yolo, by(said.clone()), &[], &format!("{start} ({said}), {end} {hint}"));
         }
         let outside = [Effect::Write("/srv/x".into()), Effect::Write("/srv/y".into())];
         let would = "it would write to /srv/x (outside the workspace), write to /srv/y (outside the workspace)";
         let allow = "`containment.writable: [/srv/x, /srv/y]` in config.yml allows it";
-        check(&yolo, Verdict::run("x"), &outside, &format!("`bash` was not run (runs: x): {would}, {end} {allow}"));
         check(
             &yolo,
-            by("critical"),
+            Verdict::run(DecidedBy::Mode(ApprovalMode::Auto)),
+            &outside,
+            &format!("`bash` was not run (runs: x): {would}, {end} {allow}"),
+        );
+        check(
+            &yolo,
+            by(DecidedBy::Critical),
             &outside,
             &format!(
                 "`bash` was not run (runs: x): {would}, {end} {allow}; besides, critical calls always need approval: start \

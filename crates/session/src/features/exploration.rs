@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::{CheckedCall, RunEnd, Stop, ToolOutcome, ToolRole};
 use omp_compaction::TreeMove;
+use omp_policy::DecidedBy;
 use omp_store::{Context, EntryId};
 use omp_types::Transcript;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ impl SessionFeature for Exploration {
     fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
         let refusal = self.active().refusal(call.role());
         if refusal.is_some() {
-            approvals::refused(&cx.control, call.call(), "exploration");
+            approvals::refused(&cx.control, call.call(), &DecidedBy::Exploration);
         }
         ready(refusal.map(Word::refuse).unwrap_or_default()).boxed()
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_agent::{Approval, Tier};
-use omp_policy::{ApprovalMode, Policy, Verdict};
+use omp_policy::{ApprovalMode, DecidedBy, Policy, Verdict};
 use omp_store::ArtifactDir;
 use omp_types::{Message, text_of};
 
@@ -83,7 +83,7 @@ pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdi
         Tier::Read => policy.verdict(tool, approval),
         Tier::Write => Verdict::deny(
             format!("plan mode is on, so the project is not changed; the plan goes to {PLAN_FILE}"),
-            "plan mode",
+            DecidedBy::PlanMode,
         ),
         Tier::Exec => {
             let careful = Policy { mode: policy.mode.max(ApprovalMode::AskAll), ..policy.clone() };

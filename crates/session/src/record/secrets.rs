@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, AnyTool, Approval, ArrivingCall, Effect, ToolOutcome, ToolOutput};
-use omp_policy::{RuleOffer, Verdict, VerdictKind};
+use omp_policy::{DecidedBy, RuleOffer, Verdict, VerdictKind};
 use omp_secrets::Veil;
 use omp_store::EntryBody;
 use omp_types::{Message, ToolCall};
@@ -46,7 +46,7 @@ pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict
         None => format!("it receives the secret {names}"),
     };
     match &verdict.kind {
-        VerdictKind::Run if given.held => Verdict::ask(Some(told), "one of omp's own secrets"),
+        VerdictKind::Run if given.held => Verdict::ask(Some(told), DecidedBy::OwnSecret),
         VerdictKind::Ask { .. } => Verdict::ask(Some(told), verdict.by),
         _ => verdict,
     }

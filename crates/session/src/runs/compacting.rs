@@ -11,9 +11,10 @@ use omp_compaction::{
     LeftBranch, TreePlan,
 };
 use omp_store::{Compaction, Custom, EntryId, LoadedSession};
-use omp_types::{Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, Transcript};
+use omp_types::{CallFactSource, Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, Transcript};
 use tokio_util::sync::CancellationToken;
 
+use crate::call_files::SessionCalls;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::history;
@@ -97,6 +98,10 @@ impl CompactionSession for CompactingSession {
         let Some(source) = source else { return Ok(None) };
         let messages = abandoned(&source, target)?;
         Ok(Some(LeftBranch { from: source.leaf, messages }))
+    }
+
+    fn call_facts(&self) -> Arc<dyn CallFactSource> {
+        Arc::new(SessionCalls { tools: self.control.tools(), files: self.control.approvals().files.clone() })
     }
 
     fn as_sent(&self, messages: Vec<Message>) -> Transcript {

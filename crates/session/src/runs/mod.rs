@@ -1,6 +1,7 @@
 //! The parts of the actor's runs: limits, retries, ends, and maintenance of the conversation between requests.
 
 pub(crate) mod aside;
+pub(crate) mod call_files;
 pub(crate) mod compacting;
 mod levels;
 pub(crate) mod maintenance;

@@ -43,10 +43,9 @@ pub trait SlashCommand: Send + Sync {
         CommandSource::Builtin
     }
 
-    /// Whether the command produces a prompt, to which files and piped text can be attached. A builtin does if its
-    /// argument hint contains `prompt`.
+    /// Whether the command produces a prompt, to which files and piped text can be attached. Few builtins do.
     fn takes_attachments(&self) -> bool {
-        self.source() != CommandSource::Builtin || self.arguments().is_some_and(|hint| hint.contains("prompt"))
+        self.source() != CommandSource::Builtin
     }
 
     /// Whether the command replaces the session by another one, which not every front end supports.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use omp_agent::ToolError;
 
-use super::BashParams;
+use super::{BashOptions, BashParams, fixup, intercept};
 use crate::files::Files;
 
 /// A command ready to start.
@@ -14,6 +14,35 @@ pub(super) struct BashJob {
     pub command: String,
     pub cwd: PathBuf,
     pub env: BTreeMap<String, String>,
+}
+
+/// The command line as the model typed it, and what was decided about it before it is judged.
+#[derive(Debug)]
+pub(super) struct TypedLine {
+    pub text: String,
+    /// The end of the line that is not run.
+    pub left_off: Option<String>,
+    /// The text for the model if another tool has to do this.
+    pub refusal: Option<String>,
+}
+
+impl TypedLine {
+    /// Replaces the command in `params` by the one that runs.
+    pub fn settle(params: &mut BashParams, options: &BashOptions, offered: &[String]) -> Self {
+        let text = params.command.clone();
+        let folder_end = match (&params.cwd, leading_cd(&text)) {
+            (None, Some((_, rest))) => text.len() - rest.len(),
+            _ => 0,
+        };
+        let fixed = fixup::fix(&text[folder_end..]).filter(|_| options.strip_head_tail);
+        let left_off = fixed.map(|fixed| {
+            params.command = format!("{}{}", &text[..folder_end], fixed.command);
+            fixed.taken
+        });
+        let refusal = intercept::refusal(&params.command[folder_end..], &options.intercept, offered);
+        let refusal = refusal.map(|message| format!("{message}\n\nOriginal command: {text}"));
+        Self { text, left_off, refusal }
+    }
 }
 
 /// The kernel accepts no longer argument (Linux: 128 KiB).

@@ -11,7 +11,7 @@ use omp_types::{Access, ContainMode, NetworkMode};
 use omp_workspace::real_location;
 
 use super::BashParams;
-use super::command::leading_cd;
+use super::command::{TypedLine, leading_cd};
 use crate::files::Files;
 
 /// Functions and aliases that earlier commands defined in the shell, which persists between calls.
@@ -48,13 +48,15 @@ pub(super) struct EffectContext<'a> {
 /// A parsed command line with the data used to judge it.
 pub struct CommandPlan {
     pub(super) params: BashParams,
+    pub(super) line: TypedLine,
     /// Functions and aliases that the command defines.
     pub(super) defined: Vec<String>,
     /// All paths that the command is known to write.
     pub(super) writes: Vec<WrittenPath>,
 }
 
-pub(super) fn plan(params: BashParams, setting: &EffectContext<'_>) -> Planned<CommandPlan> {
+/// `params` have the command that runs, `line` says how it differs from the typed one.
+pub(super) fn plan(params: BashParams, line: TypedLine, setting: &EffectContext<'_>) -> Planned<CommandPlan> {
     let EffectContext { files, shell_folder, left, containment, .. } = *setting;
     let script = omp_shell::read(&params.command);
     let critical = script.critical(|danger| is_harmless(danger, containment));
@@ -84,7 +86,7 @@ pub(super) fn plan(params: BashParams, setting: &EffectContext<'_>) -> Planned<C
         is_fully_contained: setting.is_contained && containment.rung() == Some(Rung::Full),
         ..Tier::Exec.into()
     };
-    Planned::new(approval, CommandPlan { params, defined: script.defined.into_iter().collect(), writes })
+    Planned::new(approval, CommandPlan { params, line, defined: script.defined.into_iter().collect(), writes })
 }
 
 /// A file that is written, or a folder that is written in.

@@ -2,10 +2,7 @@
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
-use omp_agent::Tool;
 use serde::{Deserialize, Serialize};
-
-use crate::{Find, HashlineEdit, Read, Search, Write};
 
 /// Refuses a matching command if `tool` is offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,33 +10,6 @@ pub struct InterceptRule {
     pub pattern: String,
     pub tool: String,
     pub message: String,
-}
-
-/// The rules used if `bashInterceptor.patterns` is not set.
-pub(crate) fn default_rules() -> Vec<InterceptRule> {
-    let rule = |pattern: &str, tool: &str, message: &str| InterceptRule {
-        pattern: pattern.into(),
-        tool: tool.into(),
-        message: message.into(),
-    };
-    vec![
-        rule(r"^\s*(cat|head|tail|less|more)\s+[^<|>]+$", Read::NAME, "`read` shows files, with line numbers."),
-        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", Search::NAME, "`search` looks through files and minds .gitignore."),
-        rule(r"^\s*(?:fd|find)\b.*\s-(?:i?name|i?path|type)\b", Find::NAME, "`find` lists files by pattern."),
-        rule(
-            r"^\s*sed\b.*\s(?:-[nEerz]*i|--in-place\b)",
-            HashlineEdit::NAME,
-            "`edit` changes files and shows what it changed.",
-        ),
-        rule(r"^\s*perl\b.*\s-\w*i\w*\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
-        rule(r"^\s*g?awk\b.*\binplace\b", HashlineEdit::NAME, "`edit` changes files and shows what it changed."),
-        rule(
-            r#"^\s*(echo|printf)\s+("[^"]*"|'[^']*'|[^"'|>])*>{1,2}\s*[^&|>/\s]"#,
-            Write::NAME,
-            "`write` makes files.",
-        ),
-        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", Write::NAME, "`write` makes files."),
-    ]
 }
 
 /// Returns the message for the model if `command` is refused.
@@ -56,16 +26,17 @@ fn matches(pattern: &str, command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::toolbox::default_intercepts;
 
     #[track_caller]
     fn check(command: &str, tool: Option<&str>) {
         let offered: Vec<String> = ["read", "search", "find", "edit", "write"].map(str::to_owned).into();
-        let refused = refusal(command, &default_rules(), &offered);
+        let refused = refusal(command, &default_intercepts(), &offered);
         assert_eq!(refused.is_some(), tool.is_some(), "{command}: {refused:?}");
         if let (Some(refused), Some(tool)) = (refused, tool) {
             assert!(refused.starts_with(&format!("Blocked: `{tool}`")), "{refused}");
             let others: Vec<String> = offered.into_iter().filter(|name| name != tool).collect();
-            assert_eq!(refusal(command, &default_rules(), &others), None, "{command}");
+            assert_eq!(refusal(command, &default_intercepts(), &others), None, "{command}");
         }
     }
 

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolOutput, ToolRole};
 use omp_exec::{Containment, Reaper};
 use omp_types::{CommandScreens, Content, EditorTerminals, Env, SERVICES, Stripped};
 use omp_view::{CallKind, View};
@@ -36,6 +36,7 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
+use command::TypedLine;
 pub use effects::CommandPlan;
 use effects::LeftInShell;
 pub use intercept::InterceptRule;
@@ -197,7 +198,7 @@ impl Bash {
     }
 
     fn call(&self, plan: CommandPlan, id: &str) -> Result<BashCall, ToolError> {
-        let CommandPlan { params, writes, .. } = plan;
+        let CommandPlan { params, line, writes, .. } = plan;
         let options = &self.runner.options;
         let in_background = params.in_background.unwrap_or(false);
         let in_terminal = params.pty == Some(true) && !in_background && self.runner.screens.is_some();
@@ -213,20 +214,18 @@ impl Bash {
         }
         let mut notices = Vec::new();
         self.check_services(&params.sockets, &mut notices)?;
-        let typed = params.command.clone();
-        let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
-        if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
-            notices.push(format!("`{}` was left off: output is shortened for you and kept whole.", fixed.taken));
-            job.command = fixed.command;
-        }
-        if let Some(message) = intercept::refusal(&job.command, &options.intercept, &self.offered) {
-            return Err(ToolError::reply(format!("{message}\n\nOriginal command: {typed}")));
+        let job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
+        let left_off = line.left_off.iter();
+        notices
+            .extend(left_off.map(|end| format!("`{end}` was left off: output is shortened for you and kept whole.")));
+        if let Some(refusal) = line.refusal {
+            return Err(ToolError::Reply(refusal));
         }
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
         let written: Vec<PathBuf> = writes.iter().map(|target| target.path.clone()).collect();
-        let containment = self.runner.containment_of(id).for_command(&typed, &written);
+        let containment = self.runner.containment_of(id).for_command(&line.text, &written);
         Ok(BashCall {
             job,
             seconds,
@@ -303,8 +302,10 @@ impl Tool for Bash {
     const NAME: &'static str = "bash";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Execute;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Shell);
 
-    fn plan(&self, params: BashParams) -> Planned<CommandPlan> {
+    fn plan(&self, mut params: BashParams) -> Planned<CommandPlan> {
+        let line = TypedLine::settle(&mut params, &self.runner.options, &self.offered);
         let setting = effects::EffectContext {
             files: &self.runner.files,
             shell_folder: &self.runner.session.cwd(),
@@ -312,7 +313,11 @@ impl Tool for Bash {
             containment: &self.runner.containment,
             is_contained: self.runner.is_contained() && !self.runner.uncontained_in_editor,
         };
-        effects::plan(params, &setting)
+        effects::plan(params, line, &setting)
+    }
+
+    fn foreseen_error(&self, plan: &CommandPlan) -> Option<ToolError> {
+        plan.line.refusal.clone().map(ToolError::Reply)
     }
 
     fn abort_grace(&self) -> Duration {

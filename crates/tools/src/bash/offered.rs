@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome};
-use omp_types::SERVICES;
+use omp_agent::{AnyPlan, AnyTool, ArrivingCall, Concurrency, Outcome, ToolRole};
+use omp_types::{CallFacts, SERVICES};
 use omp_view::{CallKind, View};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Bash;
 
@@ -64,6 +64,10 @@ impl AnyTool for OfferedBash {
         self.bash.kind()
     }
 
+    fn role(&self) -> Option<ToolRole> {
+        self.bash.role()
+    }
+
     fn abort_grace(&self) -> Duration {
         AnyTool::abort_grace(&self.bash)
     }
@@ -74,6 +78,10 @@ impl AnyTool for OfferedBash {
 
     fn preview(&self, call: &ArrivingCall<'_>) -> Option<View> {
         AnyTool::preview(&self.bash, call)
+    }
+
+    fn facts(&self, arguments: &Map<String, Value>, details: Option<&Value>) -> Option<CallFacts> {
+        AnyTool::facts(&self.bash, arguments, details)
     }
 
     fn restore(&self, last: &Value) {

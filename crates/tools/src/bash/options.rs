@@ -5,9 +5,10 @@ use std::time::Duration;
 use omp_exec::ProcessLimits;
 use serde::Deserialize;
 
-use super::intercept::{InterceptRule, default_rules};
+use super::intercept::InterceptRule;
 use crate::options::ToolSettings;
 use crate::output_sink::SinkLimits;
+use crate::toolbox::default_intercepts;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BashOptions {
@@ -75,7 +76,7 @@ impl BashOptions {
 
     /// See [`crate::ToolOptions::read`].
     pub(crate) fn read(settings: &ToolSettings) -> Self {
-        let rules = || settings.get::<Option<_>>("bashInterceptor.patterns").unwrap_or_else(default_rules);
+        let rules = || settings.get::<Option<_>>("bashInterceptor.patterns").unwrap_or_else(default_intercepts);
         let threshold = || Duration::from_millis(settings.get("bash.autoBackground.thresholdMs"));
         Self {
             enabled: settings.get("bash.enabled"),
@@ -183,7 +184,7 @@ mod tests {
         };
         let options = crate::ToolOptions::read(&get).bash;
         assert_eq!(options.poll_wait, Duration::from_secs(300));
-        assert_eq!(options.intercept, default_rules());
+        assert_eq!(options.intercept, default_intercepts());
         assert_eq!(options.background_after, Some(Duration::from_millis(5)));
         assert_eq!((options.sink.spill_bytes, options.sink.head_bytes), (100 * 1024, 20 * 1024));
         assert!(options.sink.columns > 1_000_000);

@@ -469,7 +469,7 @@ fn with_artifacts(folder: &Path, options: &BashOptions, offered: &[&str]) -> Bas
 #[tokio::test]
 async fn settings_are_minded() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let options = BashOptions { intercept: crate::toolbox::default_intercepts(), ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &["read"]);
     let blocked = call(&bash, json!({"command": "cat file"})).await.unwrap_err().to_string();
     assert!(blocked.starts_with("Blocked: ") && blocked.ends_with("Original command: cat file"), "{blocked}");
@@ -481,6 +481,30 @@ async fn settings_are_minded() {
     assert_eq!(blocked, "Blocked: no\n\nOriginal command: git log 2>&1 | head -3");
     let fixed = text_of(&call(&bash, json!({"command": "git --version 2>&1 | head -1"})).await.unwrap());
     assert!(fixed.contains("`2>&1 | head -1` was left off"), "{fixed}");
+}
+
+#[test]
+fn the_plan_has_the_command_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = InterceptRule { pattern: "^git log$".into(), tool: "read".into(), message: "no".into() };
+    let options = BashOptions { intercept: vec![rule], ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &["read"]);
+    let check = |command: &str, runs: &[&str], refusal: Option<&str>| {
+        let planned = AnyTool::plan(&bash, Arc::new(json!({"command": command}))).unwrap();
+        let effects = planned.approval().effects.iter();
+        let shown: Vec<String> = effects
+            .filter_map(|effect| match effect {
+                Effect::Run { words, .. } => Some(words.join(" ")),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(shown, runs, "{command}");
+        assert_eq!(planned.foreseen_error().map(|error| error.to_string()).as_deref(), refusal, "{command}");
+    };
+    check("git status 2>&1 | head -3", &["git status"], None);
+    check("cd src && git status | head", &["cd src", "git status"], None);
+    check("yes | head -3", &["yes", "head -3"], None);
+    check("git log | head", &["git log"], Some("Blocked: no\n\nOriginal command: git log | head"));
 }
 
 #[tokio::test]
@@ -576,7 +600,7 @@ async fn the_shell_is_the_one_that_was_set() {
 async fn the_user_types_into_the_same_shell() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("sub")).unwrap();
-    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let options = BashOptions { intercept: crate::toolbox::default_intercepts(), ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &["read"]);
     let (shell, cancel) = (bash.user_shell(), CancellationToken::new());
     let typed = shell.run("cd sub && export MINE=1; cat /dev/null; exit 4", &cancel, &|_| {}).await.unwrap();

@@ -30,7 +30,7 @@ pub(crate) use preview::outlook_of;
 pub(crate) use render::diff_lines;
 pub use replace::ReplaceEdit;
 pub(crate) use report::diff_of;
-pub use touched::touched;
+use touched::touched;
 
 /// Builds the tool for one edit language.
 pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn AnyTool> {

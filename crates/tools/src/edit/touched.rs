@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 const HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
 /// Lenient: the session may have used another language, or come from another program.
-pub fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
+pub(super) fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
     TouchedFiles::modified(
         argument("path").into_iter().chain(argument("input").into_iter().flat_map(str::lines).filter_map(edited)),

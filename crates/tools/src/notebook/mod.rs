@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_types::{CallFacts, TouchedFiles};
 use omp_view::{Block, CallKind, Status, View};
 use omp_workspace::notebook::{Cell, CellKind, NotebookError, NotebookFile as Document};
 use omp_workspace::{EditPlan, TextFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::blocking::blocking;
 use crate::details::{Meta, typed_file};
@@ -61,8 +63,8 @@ pub struct Details {
 }
 
 /// Returns the file of a call. Lenient: the arguments may come from another version or another program.
-pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_types::TouchedFiles {
-    omp_types::TouchedFiles::modified(arguments.get("notebook_path").and_then(serde_json::Value::as_str))
+fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
+    TouchedFiles::modified(arguments.get("notebook_path").and_then(Value::as_str))
 }
 
 impl Tool for Notebook {
@@ -75,6 +77,10 @@ impl Tool for Notebook {
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(write_approval(&self.files, [params.notebook_path.as_str()]), params)
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_agent::{Outcome, Output, Planned, Tool, ToolCx, ToolError, ToolRole};
+use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::archive::locate_archive;
 use omp_workspace::conflict::ConflictUri;
@@ -12,6 +13,7 @@ use omp_workspace::sqlite::{is_sqlite, locate_database};
 use omp_workspace::{FileError, FileKind, ResolvedPath, kind_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
@@ -26,6 +28,7 @@ mod content;
 mod database;
 mod document;
 mod effects;
+mod facts;
 mod folder;
 mod image;
 mod missing;
@@ -35,10 +38,8 @@ mod selector;
 mod summary;
 mod tail;
 mod text;
-mod touched;
 
 pub use selector::{Selector, split as split_selector};
-pub use touched::touched;
 
 pub struct Read {
     files: Arc<Files>,
@@ -107,9 +108,14 @@ impl Tool for Read {
     const NAME: &'static str = "read";
     const PROMPT: &'static str = include_str!("prompt.md");
     const KIND: CallKind = CallKind::Read;
+    const ROLE: Option<ToolRole> = Some(ToolRole::Reader);
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(effects::approval(&self.files, &params.path), params)
+    }
+
+    fn facts(arguments: &Map<String, Value>, details: Option<&Value>) -> CallFacts {
+        facts::of(arguments, details)
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {

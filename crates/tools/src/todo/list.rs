@@ -2,50 +2,13 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
+pub use omp_types::{TaskItem as Task, TaskPhase as Phase, TaskStatus as Status};
 
 use super::{Op, OpKind};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
-    pub name: String,
-    pub tasks: Vec<Task>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
-    pub content: String,
-    pub status: Status,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Pending,
-    InProgress,
-    Completed,
-    Abandoned,
-}
-
-impl Status {
-    pub fn is_open(self) -> bool {
-        matches!(self, Status::Pending | Status::InProgress)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::InProgress => "in_progress",
-            Status::Completed => "completed",
-            Status::Abandoned => "abandoned",
-        }
-    }
-}
-
-impl Task {
-    pub fn pending(content: &str) -> Self {
-        Self { content: one_line(content), status: Status::Pending }
-    }
+/// Returns a task that is still to be done.
+pub fn pending_task(content: &str) -> Task {
+    Task { content: one_line(content), status: Status::Pending }
 }
 
 /// Limits the tasks of a list, because every call repeats the whole list.
@@ -131,7 +94,7 @@ fn init(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
     let Some(list) = op.list.as_ref().filter(|list| !list.is_empty()) else {
         return errors.push("Missing list for init operation".to_owned());
     };
-    let new = |content: &String| Task::pending(content);
+    let new = |content: &String| pending_task(content);
     *phases = list
         .iter()
         .map(|entry| Phase { name: one_line(&entry.phase), tasks: entry.items.iter().map(new).collect() })
@@ -199,7 +162,7 @@ fn append(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
     let Some(items) = op.items.as_ref().filter(|items| !items.is_empty()) else {
         return errors.push("Missing items for append operation".to_owned());
     };
-    let new: Vec<Task> = items.iter().map(|item| Task::pending(item)).collect();
+    let new: Vec<Task> = items.iter().map(|item| pending_task(item)).collect();
     let before = errors.len();
     let mut known: HashSet<&str> =
         phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.content.as_str()).collect();

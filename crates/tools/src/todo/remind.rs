@@ -1,12 +1,28 @@
 //! Messages to the model about the list, besides the results of its own calls. The session adds them to the conversation.
 
+use omp_agent::Tool;
+use omp_types::Message;
+
 use super::list::Phase;
-use super::to_markdown;
+use super::{Todo, to_markdown};
 
 /// The custom entry that stores a list changed by the user: its data is `{"phases": […]}`, as in the tool's details.
 pub const USER_EDIT_ENTRY: &str = "user_todo_edit";
 /// The hidden message that follows a failed call of the tool.
 pub const ERROR_REMINDER_TYPE: &str = "todo-error-reminder";
+
+/// What a reminder is about, for front ends.
+pub const KIND: &str = Todo::NAME;
+
+/// Returns the list as the user last edited it, unless the tool changed it since.
+pub fn edited_phases(history: &[Message]) -> Option<Vec<Phase>> {
+    let newest = history.iter().rev().find_map(|message| match message {
+        Message::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => Some(None),
+        Message::Custom(custom) if custom.custom_type == USER_EDIT_ENTRY => Some(custom.details.as_ref()),
+        _ => None,
+    });
+    serde_json::from_value(newest??.get("phases")?.clone()).ok()
+}
 
 /// The message after the user changed the list. `done` is the answer of [`super::TodoList::edit`].
 pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {

@@ -272,7 +272,7 @@ fn what_the_board_refuses() {
         let problems = board.import(markdown).unwrap_err();
         assert!(problems.join("; ").contains(want), "{problems:?}");
     }
-    let nameless = vec![Phase { name: " ".into(), tasks: vec![Task::pending("\n")] }];
+    let nameless = vec![Phase { name: " ".into(), tasks: vec![super::list::pending_task("\n")] }];
     assert_eq!(board.set(nameless).unwrap_err(), ["Missing phase name", "Missing task content"]);
     assert_eq!(board.export(), LIST);
 }

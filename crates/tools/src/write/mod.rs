@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use omp_agent::{Concurrency, Outcome, Output, Planned, Tier, Tool, ToolCx, ToolError};
-use omp_types::Content;
+use omp_types::{CallFacts, Content, TouchedFiles};
 use omp_view::{Block, CallKind, Diff, DiffKind, Status, View};
 use omp_workspace::hashline::strip_prefixes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::blocking::blocking;
 use crate::details::{Meta, typed_file};
@@ -56,8 +57,8 @@ pub struct Details {
 }
 
 /// Returns the file of a call. Lenient: the arguments may come from another version or another program.
-pub fn touched(arguments: &serde_json::Map<String, serde_json::Value>) -> omp_types::TouchedFiles {
-    omp_types::TouchedFiles::modified(arguments.get("path").and_then(serde_json::Value::as_str))
+fn touched(arguments: &Map<String, Value>) -> TouchedFiles {
+    TouchedFiles::modified(arguments.get("path").and_then(Value::as_str))
 }
 
 /// The arguments, and what the user saw.
@@ -93,6 +94,10 @@ impl Tool for Write {
             Err(_) => Tier::Write.into(),
         };
         Planned::new(approval, WritePlan { params, was_new: AtomicBool::new(false) })
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -238,8 +238,8 @@ impl SlashCommand for Plan {
 struct Board(TodoList);
 
 impl omp_session::TodoBoard for Board {
-    fn phases(&self) -> Value {
-        serde_json::to_value(self.0.phases()).unwrap()
+    fn phases(&self) -> Vec<omp_types::TaskPhase> {
+        self.0.phases()
     }
 
     fn set_phases(&self, _: Value) -> Result<(), String> {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, parse_envelope, parse_partial_envelope};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::patch::{plan, plan_partial};
 use super::preview::{Arrived, Previews, outlook};
@@ -51,6 +53,10 @@ impl Tool for ApplyPatchEdit {
         let ops = parse_envelope(&params.input);
         let approval = write_approval(&self.files, ops.iter().flatten().flat_map(touched));
         Planned::new(approval, Patch { input: params.input, ops })
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        super::touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::hashline::{self, HashlineError, HashlineOptions, HashlinePlanner};
 use omp_workspace::{FileEdit, FileSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::preview::{Arrived, Previews, outlook, whole_lines};
-use super::{Details, carry_out, render};
+use super::{Details, carry_out, render, touched};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
 
@@ -51,6 +53,10 @@ impl Tool for HashlineEdit {
         let sections = patch.iter().flat_map(|patch| &patch.sections);
         let approval = write_approval(&self.files, sections.map(|section| section.path.as_str()));
         Planned::new(approval, Sections { input: params.input, patch })
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, new_file_content, parse_hunks};
 use omp_workspace::{EditRefused, EditRules, FileEdit};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::preview::{Arrived, Previews, outlook, whole_lines};
-use super::{Details, carry_out, render, rules_for};
+use super::{Details, carry_out, render, rules_for, touched};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
 
@@ -66,6 +67,10 @@ impl Tool for PatchEdit {
         let renames = params.edits.iter().filter_map(|entry| entry.rename.as_deref());
         let approval = write_approval(&self.files, [params.path.as_str()].into_iter().chain(renames));
         Planned::new(approval, params)
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use omp_agent::{ArrivingCall, Concurrency, Outcome, Output, Planned, Tool, ToolCx, ToolError};
+use omp_types::CallFacts;
 use omp_view::{CallKind, View};
 use omp_workspace::replace::{ReplacePlanner, TextEdit};
 use omp_workspace::{EditRules, FileEdit};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::preview::{Arrived, Previews, outlook};
-use super::{Details, carry_out, render, rules_for};
+use super::{Details, carry_out, render, rules_for, touched};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
 
@@ -56,6 +57,10 @@ impl Tool for ReplaceEdit {
 
     fn plan(&self, params: Params) -> Planned<Params> {
         Planned::new(write_approval(&self.files, [params.path.as_str()]), params)
+    }
+
+    fn facts(arguments: &Map<String, Value>, _details: Option<&Value>) -> CallFacts {
+        touched(arguments).into()
     }
 
     fn concurrency(&self) -> Concurrency {
