@@ -36,7 +36,7 @@ pub(crate) async fn switch(
     presenter: &mut dyn Presenter,
 ) -> std::io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("sessions cannot be switched here".to_owned())) };
-    let switch = SessionSwitch::new(wish, None);
+    let switch = SessionSwitch::new(wish, None).after(slot.as_ref().map(|old| &old.session));
     let before = if switch.lets_go_first() { slot.take() } else { None };
     if let Err(problem) = ended(before).await {
         return Ok(Err(problem));

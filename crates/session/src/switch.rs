@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use omp_policy::ApprovalMode;
 use omp_types::Editor;
 
-use crate::{EndReason, OpenSession, SessionHost, Wish};
+use crate::{EndReason, OpenSession, Session, SessionHost, Wish};
 
 /// The steps of a front end: close the old session first if [`SessionSwitch::lets_go_first`] says so, open the new one, and
 /// close the old one afterwards otherwise.
@@ -13,6 +14,8 @@ use crate::{EndReason, OpenSession, SessionHost, Wish};
 pub struct SessionSwitch {
     wish: Wish,
     back: Option<Wish>,
+    /// The approval mode that the user chose in the old session.
+    mode: Option<ApprovalMode>,
 }
 
 /// The session to continue with.
@@ -27,7 +30,7 @@ pub struct SwitchedSession {
 pub struct SwitchFailed {
     pub problem: String,
     /// Reopens the old session, if it was closed.
-    pub back: Option<Wish>,
+    pub back: Option<SessionSwitch>,
 }
 
 impl SessionSwitch {
@@ -37,7 +40,13 @@ impl SessionSwitch {
             Wish::Move { file, .. } => Some(Wish::Resume { file: file.clone(), cwd: cwd.filter(|cwd| cwd.is_dir()) }),
             Wish::New { .. } | Wish::Resume { .. } | Wish::Fork { .. } | Wish::Branch { .. } => None,
         };
-        Self { wish, back }
+        Self { wish, back, mode: None }
+    }
+
+    /// Keeps the approval mode that the user chose in the old session. Without a choice, the settings of the new session's
+    /// folder decide.
+    pub fn after(self, old: Option<&Session>) -> Self {
+        Self { mode: old.and_then(|old| old.control.standing().chosen_mode), ..self }
     }
 
     /// A file that is open cannot be moved.
@@ -46,11 +55,19 @@ impl SessionSwitch {
     }
 
     pub async fn open(self, host: &dyn SessionHost, editor: Editor) -> Result<SwitchedSession, SwitchFailed> {
-        let Self { wish, back } = self;
+        let Self { wish, back, mode } = self;
         let ends = EndReason::before(&wish);
         match host.open_in(editor, wish).await {
-            Ok(opened) => Ok(SwitchedSession { opened, ends }),
-            Err(problem) => Err(SwitchFailed { problem, back }),
+            Ok(opened) => {
+                if let Some(mode) = mode {
+                    opened.session.control.choose_approval_mode(mode);
+                }
+                Ok(SwitchedSession { opened, ends })
+            }
+            Err(problem) => {
+                let back = back.map(|wish| Self { wish, back: None, mode });
+                Err(SwitchFailed { problem, back })
+            }
         }
     }
 }

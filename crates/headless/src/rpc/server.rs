@@ -243,8 +243,10 @@ impl Server {
         if let Ok(current) = self.current() {
             current.abort().await;
         }
-        let cwd = self.current().ok().map(|current| PathBuf::from(&current.header.cwd));
-        let switch = SessionSwitch::new(wish, cwd);
+        let old = self.current().ok();
+        let cwd = old.as_ref().map(|old| PathBuf::from(&old.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd).after(old.as_ref().map(|old| &old.session));
+        drop(old);
         if switch.lets_go_first() {
             self.let_go().await?;
         }
@@ -257,9 +259,10 @@ impl Server {
             }
             Err(SwitchFailed { problem, back: None }) => Err(problem.into()),
             Err(SwitchFailed { problem, back: Some(back) }) => {
-                let again = self.host.open_in(self.uris.editor(), back).await;
-                let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
-                self.take_up(again).await?;
+                let again = back.open(&*self.host, self.uris.editor()).await;
+                let again = again
+                    .map_err(|second| format!("{problem}\nand it could not be opened again: {}", second.problem))?;
+                self.take_up(again.opened).await?;
                 Err(problem.into())
             }
         }

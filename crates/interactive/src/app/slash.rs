@@ -93,6 +93,19 @@ impl Running {
             CommandScreen::Menu { title, items } => self.show_dialog(Box::new(MenuDialog::new(title, items))),
             CommandScreen::Page { title, text } => self.show_dialog(Box::new(PageDialog::new(title, &text))),
             CommandScreen::Edit(file) => self.edit_file(&file).await,
+            CommandScreen::EditText { text, line } => self.edit_text(&text, &line).await,
+        }
+    }
+
+    /// Opens text in the user's own editor and runs the command with what was changed.
+    async fn edit_text(&mut self, old: &str, line: &str) {
+        match self.edit_outside(old).await.filter(|new| new.trim() != old.trim()) {
+            Some(new) => {
+                let line = format!("{line}\n{new}");
+                self.prompt.remember(&line);
+                self.say_line(line).await;
+            }
+            None => self.hint("nothing was changed"),
         }
     }
 
@@ -120,7 +133,7 @@ impl Running {
         match obeyed {
             Ok(Obeyed::Show(text)) => {
                 if !text.trim().is_empty() {
-                    self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
+                    self.note(Tone::Told, &format!("{}\n{text}", first_line(&typed)));
                 }
                 if typed.text.split_whitespace().any(|word| word.starts_with("statusLine.")) {
                     self.read_status_look();
@@ -145,7 +158,7 @@ impl Running {
             Ok(Obeyed::Send(command)) => self.command(command).await,
             Ok(Obeyed::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
-                self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
+                self.note(Tone::Error, &format!("{}: {problem}", first_line(&typed)));
                 self.done_with(typed);
             }
         }
@@ -153,4 +166,9 @@ impl Running {
             live.look_at_todos();
         }
     }
+}
+
+/// Longer text, such as an edited list, is not repeated.
+fn first_line(typed: &Submission) -> &str {
+    typed.text.trim().lines().next().unwrap_or_default()
 }

@@ -422,7 +422,7 @@ impl Plain<'_> {
     /// Switches to another session. If it cannot be opened, the old one continues.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
         let cwd = self.current.as_ref().map(|current| PathBuf::from(&current.header.cwd));
-        let switch = SessionSwitch::new(wish, cwd);
+        let switch = SessionSwitch::new(wish, cwd).after(self.current.as_ref().map(|current| &current.session));
         if switch.lets_go_first() {
             self.let_go().await;
         }
@@ -436,9 +436,11 @@ impl Plain<'_> {
             Err(SwitchFailed { problem, back }) => {
                 self.problem(&problem)?;
                 if let Some(back) = back {
-                    match self.host.open_in(Editor::default(), back).await {
-                        Ok(opened) => self.take_up(opened),
-                        Err(problem) => self.problem(&format!("the session could not be reopened: {problem}"))?,
+                    match back.open(&*self.host, Editor::default()).await {
+                        Ok(again) => self.take_up(again.opened),
+                        Err(second) => {
+                            self.problem(&format!("the session could not be reopened: {}", second.problem))?;
+                        }
                     }
                 }
             }
