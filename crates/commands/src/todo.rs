@@ -13,6 +13,8 @@ use serde_json::json;
 use crate::{TaskList, TaskListNote};
 
 const HINT: &str = "hint: usage: /todo [edit | copy | export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm [<task or phase>]]";
+/// Shows the list for editing; with a list after it, replaces the list.
+const EDIT_LINE: &str = "/todo edit";
 const DEFAULT_FILE: &str = "TODO.md";
 
 pub struct TodoCommand {
@@ -36,13 +38,14 @@ impl SlashCommand for TodoCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (verb, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            let is_edit = EDIT_LINE.strip_prefix("/todo ") == Some(verb);
             let file = |default: Option<&str>| file_named(&self.cwd, rest.trim(), default);
             let done = match verb {
                 "" => return Ok(SlashReply::Text(shown(&*self.tasks))),
                 "export" => return export(&*self.tasks, &file(Some(DEFAULT_FILE))?),
                 "copy" => return copy(&*self.tasks),
-                "edit" if rest.trim().is_empty() => return Ok(edit(&*self.tasks)),
-                "edit" => replace(&*self.tasks, rest)?,
+                _ if is_edit && rest.trim().is_empty() => return Ok(edit(&*self.tasks)),
+                _ if is_edit => replace(&*self.tasks, rest)?,
                 "import" => import(&*self.tasks, &file(None)?)?,
                 _ => self.tasks.edit(arguments)?,
             };
@@ -72,7 +75,7 @@ fn copy(tasks: &dyn TaskList) -> Result<SlashReply, String> {
 fn edit(tasks: &dyn TaskList) -> SlashReply {
     let list = tasks.export();
     let text = format!("{}\n\n`/todo edit <list>` replaces it.", list.trim_end());
-    SlashReply::Screen { text, screen: CommandScreen::EditText { text: list, line: "/todo edit".to_owned() } }
+    SlashReply::Screen { text, screen: CommandScreen::EditText { text: list, line: EDIT_LINE.to_owned() } }
 }
 
 fn replace(tasks: &dyn TaskList, markdown: &str) -> Result<String, String> {

@@ -56,7 +56,7 @@ pub(crate) fn shake_pictures(transcript: &Transcript, addresses: &Addresses) -> 
             _ if count == 0 => continue,
             Message::ToolResult(result) => {
                 let address = addresses.find(result);
-                let text = without_pictures(whole_text(&result.content), &address);
+                let text = without_pictures(whole_text(&result.content), address);
                 PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text }
             }
             Message::User(user) => PruneNote::Pictures { at: user.timestamp },
@@ -119,7 +119,7 @@ fn shortened(result: &ToolResultMessage, addresses: &Addresses) -> Option<(u64, 
     })
     .into_owned();
     if pictures {
-        text = without_pictures(text, &address);
+        text = without_pictures(text, address);
     }
     let saved = before.checked_sub(estimate_tokens(&text)).filter(|saved| *saved > 0)?;
     Some((saved, PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text }))
