@@ -1,7 +1,8 @@
-//! `/compact` and `/handoff`: compact the conversation, show what was kept, and correct the summary.
+//! `/compact`, `/shake` and `/handoff`: shorten the conversation, show what was kept, and correct the summary.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_compaction::ShakeMode;
 use omp_session::{Session, SlashCommand, SlashReply};
 
 pub struct CompactCommand;
@@ -46,6 +47,35 @@ const NOT_COMPACTED: &str = "this conversation has not been compacted, so it has
 
 fn shown(summary: String) -> SlashReply {
     SlashReply::Text(format!("{summary}\n\n`/compact edit <text>` replaces it."))
+}
+
+pub struct ShakeCommand;
+
+impl SlashCommand for ShakeCommand {
+    fn name(&self) -> &str {
+        "shake"
+    }
+
+    fn description(&self) -> &str {
+        "Shorten old tool results, or drop images, without a model"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[elide|images]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (mode, what) = match arguments {
+                "" | "elide" => (ShakeMode::Elide, "Old tool results and thinking"),
+                "images" => (ShakeMode::Images, "Images"),
+                other => return Err(format!("Unknown /shake mode \"{other}\". Use elide or images.")),
+            };
+            let saved = session.shake(mode).await?;
+            Ok(SlashReply::Text(format!("{what} left out: about {saved} tokens fewer.")))
+        }
+        .boxed()
+    }
 }
 
 pub struct HandoffCommand;

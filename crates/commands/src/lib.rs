@@ -109,6 +109,7 @@ pub fn all(parts: CommandParts) -> Vec<Arc<dyn SlashCommand>> {
         Arc::new(login::LogoutCommand { keys, models: models.clone() }),
         Arc::new(plan::PlanCommand),
         Arc::new(compact::CompactCommand),
+        Arc::new(compact::ShakeCommand),
         Arc::new(compact::HandoffCommand),
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),

@@ -75,8 +75,11 @@ fn info(session: &Session, cwd: &Path) -> Page {
         "tokens",
         format!("{} in, {} out, {} cached, ${:.4}", tokens.input, tokens.output, tokens.cache_read, counted.cost),
     );
-    if let Some(usage) = counted.context_usage {
-        row("context", format!("{} of {} tokens ({:.1}%)", usage.tokens, usage.context_window, usage.percent));
+    let (context, window) = (session.context_size(), now.model.context_window);
+    if context.tokens > 0 && window > 0 {
+        let about = if context.is_estimate { "~" } else { "" };
+        let percent = context.tokens as f64 / window as f64 * 100.0;
+        row("context", format!("{about}{} of {window} tokens ({percent:.1}%)", context.tokens));
     }
     Page::default().table(table)
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Command, Session, SlashCommand, SlashReply};
+use omp_session::{Command, CommandScreen, Session, SlashCommand, SlashReply};
 use omp_store::Custom;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use serde_json::json;
 
 use crate::{TaskList, TaskListNote};
 
-const HINT: &str = "hint: usage: /todo [export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm [<task or phase>]]";
+const HINT: &str = "hint: usage: /todo [edit | copy | export [file] | import <file> | append [<phase>] <task> | start <task> | done|drop|rm [<task or phase>]]";
+/// Shows the list for editing; with a list after it, replaces the list.
+const EDIT_LINE: &str = "/todo edit";
 const DEFAULT_FILE: &str = "TODO.md";
 
 pub struct TodoCommand {
@@ -30,16 +32,20 @@ impl SlashCommand for TodoCommand {
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[export|import|append|start|done|drop|rm]")
+        Some("[edit|copy|export|import|append|start|done|drop|rm]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (verb, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            let is_edit = EDIT_LINE.strip_prefix("/todo ") == Some(verb);
             let file = |default: Option<&str>| file_named(&self.cwd, rest.trim(), default);
             let done = match verb {
                 "" => return Ok(SlashReply::Text(shown(&*self.tasks))),
                 "export" => return export(&*self.tasks, &file(Some(DEFAULT_FILE))?),
+                "copy" => return copy(&*self.tasks),
+                _ if is_edit && rest.trim().is_empty() => return Ok(edit(&*self.tasks)),
+                _ if is_edit => replace(&*self.tasks, rest)?,
                 "import" => import(&*self.tasks, &file(None)?)?,
                 _ => self.tasks.edit(arguments)?,
             };
@@ -51,9 +57,30 @@ impl SlashCommand for TodoCommand {
 }
 
 fn shown(tasks: &dyn TaskList) -> String {
+    written(tasks).unwrap_or_else(|| format!("the list is empty\n{HINT}"))
+}
+
+/// Returns the list as Markdown; `None` if it is empty.
+fn written(tasks: &dyn TaskList) -> Option<String> {
     let text = tasks.export();
     // An empty list is exported as a heading, so that the file can be filled in.
-    if !text.lines().any(|line| line.starts_with("- ")) { format!("the list is empty\n{HINT}") } else { text }
+    text.lines().any(|line| line.starts_with("- ")).then_some(text)
+}
+
+fn copy(tasks: &dyn TaskList) -> Result<SlashReply, String> {
+    written(tasks).map(SlashReply::Copy).ok_or_else(|| "there are no tasks to copy".to_owned())
+}
+
+/// In the terminal application, the edited list comes back as `/todo edit <list>`.
+fn edit(tasks: &dyn TaskList) -> SlashReply {
+    let list = tasks.export();
+    let text = format!("{}\n\n`/todo edit <list>` replaces it.", list.trim_end());
+    SlashReply::Screen { text, screen: CommandScreen::EditText { text: list, line: EDIT_LINE.to_owned() } }
+}
+
+fn replace(tasks: &dyn TaskList, markdown: &str) -> Result<String, String> {
+    tasks.import(markdown).map_err(|problems| format!("the list is unchanged: {}", problems.join("; ")))?;
+    Ok("replaced the list".to_owned())
 }
 
 fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, String> {

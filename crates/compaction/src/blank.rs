@@ -9,7 +9,7 @@ use crate::compactor::Compactor;
 use crate::outcome::CompactionFailure;
 use crate::session::CompactionSession;
 use crate::span::Told;
-use crate::{Addresses, CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake};
+use crate::{Addresses, CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake, shake_pictures};
 
 /// Type of the entries that record blanked output.
 pub const BLANKED_ENTRY: &str = "blanked";
@@ -23,6 +23,15 @@ pub(crate) fn notes_in(entries: &[Value]) -> Vec<PruneNote> {
     let notes =
         entries.iter().filter_map(|entry| serde_json::from_value::<Vec<PruneNote>>(entry.get("notes")?.clone()).ok());
     notes.flatten().collect()
+}
+
+/// What the user wants left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShakeMode {
+    /// Old tool results, except for their ends, and old thinking.
+    Elide,
+    /// All pictures.
+    Images,
 }
 
 impl Compactor {
@@ -71,9 +80,31 @@ impl Compactor {
             ..ShakePolicy::default()
         };
         match shake(transcript, &policy) {
-            Some(shaken) => self.blank(session, transcript, shaken.transcript, shaken.notes),
+            Some(shaken) => self.blank(session, transcript, shaken.transcript, shaken.notes.notes),
             None => Err(CompactionFailure::Skipped("nothing to shorten".to_owned())),
         }
+    }
+
+    /// Leaves out content on request of the user, however little it is. Returns about how many tokens that saves.
+    pub fn shake_by_hand(
+        &mut self,
+        session: &dyn CompactionSession,
+        transcript: &mut Transcript,
+        mode: ShakeMode,
+    ) -> Result<u64, CompactionFailure> {
+        let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
+        let addresses = Addresses::of(if told.recorded { &told.entries } else { &[] });
+        let shaken = match mode {
+            ShakeMode::Elide => {
+                let keep_recent_tokens = self.options.settings.limits.keep_recent_tokens;
+                shake(transcript, &ShakePolicy { keep_recent_tokens, least_saving: 1, addresses })
+            }
+            ShakeMode::Images => shake_pictures(transcript, &addresses),
+        };
+        let Some(shaken) = shaken else { return Err(CompactionFailure::Skipped("Nothing to shake.".to_owned())) };
+        session.pruned();
+        self.blank(session, transcript, shaken.transcript, shaken.notes.notes)?;
+        Ok(shaken.notes.saved_tokens)
     }
 
     /// Writes the record to the file first, so that a resumed session sends the same conversation.

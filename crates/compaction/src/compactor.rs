@@ -13,6 +13,7 @@ use crate::blank::notes_in;
 use crate::hooks::{Compacting, CompactionPlan, Hooked};
 use crate::native::with_native;
 use crate::outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
+use crate::prospect::cut;
 use crate::remote::RemoteSummary;
 use crate::session::{CompactionEvent, CompactionSession, tell};
 use crate::settings::{CompactionSettings, CompactionStrategy};
@@ -20,8 +21,8 @@ use crate::span::{Previous, Told};
 use crate::summarize::{Material, Summarizer};
 use crate::trigger::{self, Size};
 use crate::{
-    Cut, Estimate, Pass, PruneNote, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url, file_operations,
-    find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
+    Cut, Estimate, Pass, PruneNote, Survivors, apply_notes, compose, evicted_url, file_operations, promote, prompts,
+    serialize, strip_tags, would_cost_more_than_it_saves,
 };
 
 /// Expected size of a summary in tokens, before it is written.
@@ -219,7 +220,7 @@ impl Compactor {
     ) -> Result<Compacted, CompactionFailure> {
         let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
         let size = self.size(session, transcript);
-        let cut = self.cut(&told, size, session.model())?;
+        let cut = cut(&self.options.settings, &told, size, session.model())?;
         let mut work = Work::new(&told, cut, &self.facts(session));
         if session.model().context_window > 0 {
             work.survivors.ledger.fit(session.model().context_window / 8, session.model().context_window / 4);
@@ -266,19 +267,7 @@ impl Compactor {
         }
         let size = self.size(session, transcript);
         let told = Told::read(session, transcript);
-        told.is_ok_and(|told| self.cut(&told, size, session.model()).is_ok())
-    }
-
-    fn cut(&self, told: &Told, size: Size, model: &Model) -> Result<Cut, CompactionFailure> {
-        let limits = &self.options.settings.limits;
-        let most = trigger::threshold(model.context_window, limits).map_or(u64::MAX, |threshold| threshold / 2);
-        let (measured, estimated) = size.measured.map_or((None, 0), |(measured, it)| (Some(measured), it));
-        let keep = adapted_keep_recent(limits.keep_recent_tokens.min(most), measured, estimated);
-        find_cut(&told.entries, keep).ok_or_else(|| {
-            let already = told.previous.is_some() && told.entries.is_empty();
-            let why = if already { "Already compacted" } else { "Nothing to compact (session too small)" };
-            CompactionFailure::Skipped(why.to_owned())
-        })
+        told.is_ok_and(|told| cut(&self.options.settings, &told, size, session.model()).is_ok())
     }
 
     /// Creates the summary with a hook, an endpoint or a model.

@@ -15,6 +15,7 @@ mod native;
 mod outcome;
 mod promote;
 mod prompts;
+mod prospect;
 mod prune;
 mod remote;
 mod serialize;
@@ -31,12 +32,13 @@ mod planted_facts;
 #[cfg(test)]
 mod sample;
 
-pub use blank::BLANKED_ENTRY;
+pub use blank::{BLANKED_ENTRY, ShakeMode};
 pub use branch::BranchNote;
 pub use compactor::{CompactionOptions, CompactionRequest, Compactor};
 pub use cut::ConversationEntry;
 pub use hooks::{BeforeSummary, Compacting, CompactionPlan, TreeMove, TreePlan};
 pub use outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
+pub use prospect::Prospect;
 pub use remote::RemoteSummary;
 pub use session::{CompactionEvent, CompactionSession, LeftBranch};
 pub use settings::{
@@ -50,7 +52,7 @@ use evicted::{Addresses, evicted_url};
 use files::file_operations;
 use prune::{CacheState, Pass, PruneNote, PrunePolicy, apply_notes, prune};
 use serialize::serialize;
-use shake::{ShakePolicy, shake};
+use shake::{ShakePolicy, shake, shake_notes, shake_pictures};
 
 /// Returns the summary of the removed messages.
 pub fn summary_in(messages: &[std::sync::Arc<omp_types::Message>]) -> Option<String> {

@@ -18,7 +18,7 @@ pub(crate) const USELESS: &str = "[Uneventful result elided]";
 /// Smaller output is kept: a placeholder would be no shorter.
 const SMALL: u64 = 50;
 /// Assumed tokens of an image.
-const IMAGE: u64 = 1_200;
+pub(crate) const IMAGE: u64 = 1_200;
 
 /// State of the provider's cache.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,8 @@ pub(crate) enum PruneNote {
     Result { call_id: String, at: u64, text: String },
     /// The thinking before an answer is removed.
     Thinking { at: u64 },
+    /// The pictures in a message of the user are removed.
+    Pictures { at: u64 },
 }
 
 impl Default for PrunePolicy {
@@ -115,11 +117,12 @@ pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, 
 /// Reapplies recorded changes to a conversation that was read from the file.
 pub(crate) fn apply_notes(transcript: &Transcript, notes: &[PruneNote]) -> Transcript {
     let mut results: HashMap<(&str, u64), &str> = HashMap::new();
-    let mut thoughts = HashSet::new();
+    let (mut thoughts, mut pictures) = (HashSet::new(), HashSet::new());
     for note in notes {
         match note {
             PruneNote::Result { call_id, at, text } => drop(results.insert((call_id, *at), text)),
             PruneNote::Thinking { at } => drop(thoughts.insert(*at)),
+            PruneNote::Pictures { at } => drop(pictures.insert(*at)),
         }
     }
     transcript.with_contents(|_, message| match message {
@@ -128,6 +131,7 @@ pub(crate) fn apply_notes(transcript: &Transcript, notes: &[PruneNote]) -> Trans
             Some(vec![Content::text(*text)])
         }
         Message::Assistant(answer) if thoughts.contains(&answer.timestamp) => Some(without_thinking(&answer.content)),
+        Message::User(user) if pictures.contains(&user.timestamp) => Some(without_pictures(&user.content)),
         _ => None,
     })
 }
@@ -140,6 +144,15 @@ fn without_thinking(content: &[Content]) -> Vec<Content> {
         other => Some(other.clone()),
     });
     emptied.collect()
+}
+
+/// Each picture is replaced by a note.
+fn without_pictures(content: &[Content]) -> Vec<Content> {
+    let noted = content.iter().map(|block| match block {
+        Content::Image(_) => Content::text("[A picture was left out]"),
+        other => other.clone(),
+    });
+    noted.collect()
 }
 
 /// A message that can be pruned.

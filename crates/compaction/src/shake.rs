@@ -7,7 +7,7 @@ use std::sync::Arc;
 use omp_types::{Content, Message, ToolResultMessage, Transcript, estimate_message_tokens, estimate_tokens};
 
 use crate::evicted::Addresses;
-use crate::prune::{PruneNote, apply_notes, output_tokens};
+use crate::prune::{IMAGE, PruneNote, apply_notes, output_tokens};
 use crate::shorten::middle_out;
 
 /// Number of characters kept of an old result.
@@ -32,13 +32,50 @@ impl Default for ShakePolicy {
 
 pub(crate) struct Shaken {
     pub transcript: Transcript,
+    pub notes: ShakeNotes,
+}
+
+/// What can be left out.
+pub(crate) struct ShakeNotes {
+    pub saved_tokens: u64,
     /// Oldest first; [`apply_notes`] reapplies them.
     pub notes: Vec<PruneNote>,
 }
 
 /// Returns `None` if too little would be saved.
 pub(crate) fn shake(transcript: &Transcript, policy: &ShakePolicy) -> Option<Shaken> {
-    let messages = transcript.messages();
+    shake_notes(transcript.messages(), policy).map(|notes| notes.apply(transcript))
+}
+
+/// Leaves out every picture, in results and in messages of the user. Returns `None` if there is none.
+pub(crate) fn shake_pictures(transcript: &Transcript, addresses: &Addresses) -> Option<Shaken> {
+    let (mut saved_tokens, mut notes) = (0, Vec::new());
+    for message in transcript.messages() {
+        let count = message.content().iter().filter(|block| matches!(block, Content::Image(_))).count() as u64;
+        let note = match &**message {
+            _ if count == 0 => continue,
+            Message::ToolResult(result) => {
+                let address = addresses.find(result);
+                let text = without_pictures(whole_text(&result.content), address);
+                PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text }
+            }
+            Message::User(user) => PruneNote::Pictures { at: user.timestamp },
+            _ => continue,
+        };
+        saved_tokens += count * IMAGE;
+        notes.push(note);
+    }
+    (!notes.is_empty()).then(|| ShakeNotes { saved_tokens, notes }.apply(transcript))
+}
+
+impl ShakeNotes {
+    fn apply(self, transcript: &Transcript) -> Shaken {
+        Shaken { transcript: apply_notes(transcript, &self.notes), notes: self }
+    }
+}
+
+/// Returns `None` if too little would be saved.
+pub(crate) fn shake_notes(messages: &[Arc<Message>], policy: &ShakePolicy) -> Option<ShakeNotes> {
     let old = &messages[..recent_from(messages, policy.keep_recent_tokens)];
     // Providers require the thinking of the current turn.
     let turn = messages.iter().rposition(|message| matches!(**message, Message::User(_))).unwrap_or(0);
@@ -57,10 +94,7 @@ pub(crate) fn shake(transcript: &Transcript, policy: &ShakePolicy) -> Option<Sha
             notes.push(note);
         }
     }
-    if saved_tokens < policy.least_saving.max(1) {
-        return None;
-    }
-    Some(Shaken { transcript: apply_notes(transcript, &notes), notes })
+    (saved_tokens >= policy.least_saving.max(1)).then_some(ShakeNotes { saved_tokens, notes })
 }
 
 /// Returns the index of the first recent message.
@@ -80,16 +114,23 @@ fn shortened(result: &ToolResultMessage, addresses: &Addresses) -> Option<(u64, 
     }
     let address = addresses.find(result);
     let pictures = result.content.iter().any(|block| matches!(block, Content::Image(_)));
-    let whole = result.content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n");
-    let mut text = middle_out(&whole, KEPT, |missing| {
+    let mut text = middle_out(&whole_text(&result.content), KEPT, |missing| {
         format!("\n[… {missing} characters left out; the whole is at {address} …]\n")
     })
     .into_owned();
     if pictures {
-        text.push_str(&format!("\n[A picture was left out; see {address}]"));
+        text = without_pictures(text, address);
     }
     let saved = before.checked_sub(estimate_tokens(&text)).filter(|saved| *saved > 0)?;
     Some((saved, PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text }))
+}
+
+fn whole_text(content: &[Content]) -> String {
+    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+}
+
+fn without_pictures(text: String, address: &str) -> String {
+    format!("{text}\n[A picture was left out; see {address}]")
 }
 
 fn thinking_tokens(content: &[Content]) -> u64 {
@@ -144,7 +185,7 @@ mod tests {
         let recent = before.len() - 4;
         assert!(after[recent..].iter().zip(&before.messages()[recent..]).all(|(now, then)| Arc::ptr_eq(now, then)));
         assert!(shake(&shaken.transcript, &policy).is_none(), "twice changes nothing");
-        let file = serde_json::to_string(&shaken.notes).unwrap();
+        let file = serde_json::to_string(&shaken.notes.notes).unwrap();
         let notes: Vec<PruneNote> = serde_json::from_str(&file).unwrap();
         let again = apply_notes(&before, &notes);
         assert!(
@@ -161,7 +202,7 @@ mod tests {
         let policy = ShakePolicy { keep_recent_tokens: 100, ..ShakePolicy::default() };
         let shaken = shake(&transcript(&lines), &policy).unwrap();
         assert!(thinking_tokens(shaken.transcript.messages()[1].content()) > 0);
-        assert_eq!(shaken.notes.len(), 1);
+        assert_eq!(shaken.notes.notes.len(), 1);
     }
 
     #[test]

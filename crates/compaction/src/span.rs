@@ -32,11 +32,16 @@ pub(crate) struct Previous {
 impl Told {
     /// Reads from the file, if there is one. Errors are sentences.
     pub fn read(session: &dyn CompactionSession, transcript: &Transcript) -> Result<Self, String> {
-        Ok(session.recorded()?.map_or_else(|| Self::remembered(transcript), |entries| Self::of(entries, true)))
+        Ok(Self::from_entries(session.recorded()?, transcript.messages()))
     }
 
-    fn remembered(transcript: &Transcript) -> Self {
-        let numbered = transcript.messages().iter().enumerate();
+    /// `recorded` are the entries in the file; `messages` are used without one.
+    pub fn from_entries(recorded: Option<Vec<ConversationEntry>>, messages: &[Arc<Message>]) -> Self {
+        recorded.map_or_else(|| Self::remembered(messages), |entries| Self::of(entries, true))
+    }
+
+    fn remembered(messages: &[Arc<Message>]) -> Self {
+        let numbered = messages.iter().enumerate();
         let entry = |(number, message): (usize, &Arc<Message>)| ConversationEntry {
             id: format!("{number:08x}").into(),
             message: message.clone(),

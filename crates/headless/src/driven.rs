@@ -37,7 +37,7 @@ pub(crate) async fn switch(
 ) -> std::io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("sessions cannot be switched here".to_owned())) };
     // If it fails, the run ends.
-    let switch = SessionSwitch::new(wish, None).one_way();
+    let switch = SessionSwitch::new(wish, None).one_way().after(slot.as_ref().map(|old| &old.session));
     let switched = switch.run(host, Editor::default(), async { ended(slot.take()).await }).await;
     let SwitchedSession { opened, ends } = match switched {
         Ok(switched) => switched,

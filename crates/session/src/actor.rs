@@ -63,6 +63,7 @@ impl Actor {
     pub fn new(options: SessionOptions, commands: mpsc::WeakSender<Command>) -> (Self, Arc<Control>) {
         let mut resumed = options.resumed;
         let recorder = options.recorder.start(resumed.mode.as_deref(), options.veil.clone());
+        let compaction = options.compaction.settings.clone();
         let upkeep = Compactor::new(options.compaction, PLAN_FILE, &resumed.blanked);
         let spending = Spending::after(&resumed.messages, options.budget);
         let auto_retry = options.retry.enabled;
@@ -96,6 +97,7 @@ impl Actor {
             slash_commands: options.commands,
             snapshot,
             auto_retry,
+            compaction,
             policy: options.policy,
             approvals: Approvals::new(options.rule_keeper, options.access),
             spending,
@@ -169,6 +171,7 @@ impl Actor {
                 self.control.cx().spawn_asking(ask_to_overwrite(self.control.clone(), files));
             }
             Command::Compact { instructions, reply } => drop(reply.send(self.compact(instructions, inbox).await)),
+            Command::Shake { mode, reply } => drop(reply.send(self.shake(mode))),
             Command::Handoff { focus, reply } => drop(reply.send(self.hand_off(focus, inbox).await)),
             Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
             // The sender may be gone; the session has moved regardless.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{AnyTool, Queues, ToolSet};
+use omp_compaction::{CompactionSettings, Prospect};
 use omp_policy::{ApprovalMode, Policy};
 use omp_secrets::Veil;
 use omp_store::{Custom, TitleSource};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::approvals::Approvals;
+use crate::compacting;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::features::{SessionFeature, Waking};
@@ -53,8 +55,7 @@ pub(crate) struct Control {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// Whether failures are retried.
     auto_retry: AtomicBool,
-    /// Whether a full context is compacted automatically.
-    auto_compaction: AtomicBool,
+    compaction: CompactionControl,
     policy: Mutex<Policy>,
     approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
@@ -69,6 +70,13 @@ pub(crate) struct Control {
     background: Mutex<JoinSet<()>>,
     /// Set while the postponed commands are at their limit and no further command is read.
     deaf: AtomicBool,
+}
+
+/// How the conversation is compacted, for questions that arise while the compactor is in use.
+struct CompactionControl {
+    settings: CompactionSettings,
+    /// Whether a full context is compacted automatically.
+    is_automatic: AtomicBool,
 }
 
 /// Cancels the running prompt, or its wait before a retry.
@@ -89,6 +97,7 @@ pub(crate) struct Parts {
     pub slash_commands: Vec<Arc<dyn SlashCommand>>,
     pub snapshot: Snapshot,
     pub auto_retry: bool,
+    pub compaction: CompactionSettings,
     pub policy: Policy,
     pub approvals: Approvals,
     pub spending: Spending,
@@ -104,7 +113,7 @@ impl Control {
     pub fn new(parts: Parts) -> Self {
         let veil = parts.veil;
         let outlet = Arc::new(Outlet::new(veil.clone()));
-        let auto_compaction = parts.snapshot.auto_compaction;
+        let is_automatic = AtomicBool::new(parts.snapshot.auto_compaction);
         Self {
             queues: parts.queues,
             desk: Arc::new(Desk::new(outlet.clone())),
@@ -121,7 +130,7 @@ impl Control {
             cancel: Mutex::default(),
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
-            auto_compaction: AtomicBool::new(auto_compaction),
+            compaction: CompactionControl { settings: parts.compaction, is_automatic },
             policy: Mutex::new(parts.policy),
             approvals: Mutex::new(parts.approvals),
             spending: Mutex::new(parts.spending),
@@ -323,12 +332,25 @@ impl Control {
     }
 
     pub fn compacts(&self) -> bool {
-        self.auto_compaction.load(Ordering::Relaxed)
+        self.compaction.is_automatic.load(Ordering::Relaxed)
     }
 
     pub fn set_auto_compaction(&self, on: bool) {
-        self.auto_compaction.store(on, Ordering::Relaxed);
+        self.compaction.is_automatic.store(on, Ordering::Relaxed);
         self.change(|snapshot| snapshot.auto_compaction = on);
+    }
+
+    /// Says why a compaction on request would remove nothing. `None` if it would, or if the file cannot be read.
+    pub fn nothing_to_compact(&self) -> Option<String> {
+        Prospect {
+            settings: &self.compaction.settings,
+            model: &self.snapshot().model,
+            recorded: compacting::recorded(self).ok()?,
+            messages: &self.messages(),
+            system: &self.told.system(),
+            tools: self.tools().specs(),
+        }
+        .nothing_to_compact()
     }
 
     pub fn set_compacting(&self, on: bool) {
@@ -348,7 +370,9 @@ impl Control {
         self.outlet.offer(SessionEvent::Notice { source: "session", text: notice });
     }
 
-    pub fn set_approval_mode(&self, mode: ApprovalMode) {
+    /// Sets the mode that the user wants; sessions opened from this one keep it.
+    pub fn choose_approval_mode(&self, mode: ApprovalMode) {
+        self.standing().chosen_mode = Some(mode);
         let before = std::mem::replace(&mut self.policy().mode, mode);
         if before != mode {
             let data = serde_json::json!({"from": before.as_str(), "to": mode.as_str()});

@@ -87,7 +87,7 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
         Command::SetAutoRetry(on) => control.set_auto_retry(on),
         Command::SetAutoCompaction(on) => control.set_auto_compaction(on),
-        Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
+        Command::SetApprovalMode(mode) => control.choose_approval_mode(mode),
         Command::SetPlanMode(on) => control.set_plan_mode(on),
         Command::NextTurn(message) => control.wait_for_next_turn(message),
         Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
@@ -96,13 +96,20 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
         }
         Command::Steer(prompt) => return control.queue(prompt, Queues::steer).map(Command::Prompt),
         Command::FollowUp(prompt) => return control.queue(prompt, Queues::follow_up).map(Command::Prompt),
-        Command::Compact { .. } => {
+        Command::Shake { reply, .. } => {
+            drop(reply.send(Err("Cannot shake while a response is in progress".to_owned())));
+        }
+        Command::Compact { instructions, reply } => {
             // A compaction replaces running work, but hooks that run at the session's start are allowed to finish.
             let snapshot = control.snapshot();
             if snapshot.running || snapshot.compacting {
+                if let Some(why) = control.nothing_to_compact() {
+                    drop(reply.send(Err(why)));
+                    return None;
+                }
                 control.abort();
             }
-            return Some(command);
+            return Some(Command::Compact { instructions, reply });
         }
         later @ (Command::Prompt(_)
         | Command::Settle(_)

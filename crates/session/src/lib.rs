@@ -31,7 +31,7 @@ mod transcripts;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
-use omp_compaction::{BranchNote, Compacted, CompactionOptions};
+use omp_compaction::{BranchNote, Compacted, CompactionOptions, ShakeMode};
 use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel, RuleScope};
 use omp_secrets::Veil;
 use omp_store::Custom;
@@ -70,9 +70,9 @@ pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
 pub use prepared::{CallLimit, CallQuestion, Prepared, Prompt};
 pub use prompt::{
-    ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
-    PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
-    Tree, context_report,
+    ContextReport, ContextSize, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText,
+    Opening, PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt,
+    TemplateError, Tree, context_report,
 };
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, RunningRecorder, SessionHeader};
@@ -227,6 +227,11 @@ pub enum Command {
     Compact {
         instructions: Option<String>,
         reply: oneshot::Sender<Result<Compacted, String>>,
+    },
+    /// Leaves out heavy content without a model. The reply is about how many tokens that saves, or an error as a sentence.
+    Shake {
+        mode: ShakeMode,
+        reply: oneshot::Sender<Result<u64, String>>,
     },
     /// Has the model write a handoff document with which the conversation starts over. The reply is the document, or an
     /// error as a sentence.
@@ -449,6 +454,13 @@ impl Session {
     pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Compact { instructions, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// Leaves out heavy content, and returns about how many tokens that saves.
+    pub async fn shake(&self, mode: ShakeMode) -> Result<u64, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Shake { mode, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
     }
 

@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use omp_policy::ApprovalMode;
 use omp_types::Editor;
 
-use crate::{EndReason, OpenSession, SessionHost, Wish};
+use crate::{EndReason, OpenSession, Session, SessionHost, Wish};
 
 /// A session that replaces another one. [`SessionSwitch::run`] does everything until the new one is open; an old session that
 /// is still open then is closed last.
@@ -15,6 +16,8 @@ pub struct SessionSwitch {
     /// Reopens the old session, if it has to be closed first.
     back: Option<Wish>,
     goes_back: bool,
+    /// The approval mode that the user chose in the old session.
+    mode: Option<ApprovalMode>,
 }
 
 /// The session to continue with.
@@ -38,12 +41,18 @@ impl SessionSwitch {
             Wish::Move { file, .. } => Some(Wish::Resume { file: file.clone(), cwd: cwd.filter(|cwd| cwd.is_dir()) }),
             Wish::New { .. } | Wish::Resume { .. } | Wish::Fork { .. } | Wish::Branch { .. } => None,
         };
-        Self { wish, back, goes_back: true }
+        Self { wish, back, goes_back: true, mode: None }
     }
 
     /// For a front end that ends if the switch fails: the old session is not reopened.
     pub fn one_way(self) -> Self {
         Self { goes_back: false, ..self }
+    }
+
+    /// Keeps the approval mode that the user chose in the old session. Without a choice, the settings of the new session's
+    /// folder decide.
+    pub fn after(self, old: Option<&Session>) -> Self {
+        Self { mode: old.and_then(|old| old.control.standing().chosen_mode), ..self }
     }
 
     /// A file that is open cannot be moved.
@@ -67,20 +76,28 @@ impl SessionSwitch {
     /// Opens the new session, for a front end that has closed the old one itself if [`SessionSwitch::lets_go_first`]. If
     /// that fails, the closed one is opened again.
     pub async fn open(self, host: &dyn SessionHost, editor: Editor) -> Result<SwitchedSession, SwitchFailed> {
-        let Self { wish, back, goes_back } = self;
-        let ends = EndReason::before(&wish);
-        let problem = match host.open_in(editor.clone(), wish).await {
+        let ends = EndReason::before(&self.wish);
+        let problem = match self.opened(host, editor.clone(), self.wish.clone()).await {
             Ok(opened) => return Ok(SwitchedSession { opened, ends }),
             Err(problem) => problem,
         };
-        let Some(back) = back.filter(|_| goes_back) else { return Err(SwitchFailed { problem, reopened: None }) };
-        Err(match host.open_in(editor, back).await {
+        let back = self.back.clone().filter(|_| self.goes_back);
+        let Some(back) = back else { return Err(SwitchFailed { problem, reopened: None }) };
+        Err(match self.opened(host, editor, back).await {
             Ok(opened) => SwitchFailed { problem, reopened: Some(Box::new(opened)) },
             Err(second) => {
                 let problem = format!("{problem}\nand it could not be opened again: {second}");
                 SwitchFailed { problem, reopened: None }
             }
         })
+    }
+
+    async fn opened(&self, host: &dyn SessionHost, editor: Editor, wish: Wish) -> Result<OpenSession, String> {
+        let opened = host.open_in(editor, wish).await?;
+        if let Some(mode) = self.mode {
+            opened.session.control.choose_approval_mode(mode);
+        }
+        Ok(opened)
     }
 }
 

@@ -243,8 +243,11 @@ impl Server {
         if let Ok(current) = self.current() {
             current.abort().await;
         }
-        let cwd = self.current().ok().map(|current| PathBuf::from(&current.header.cwd));
-        match SessionSwitch::new(wish, cwd).run(&*self.host, self.uris.editor(), self.let_go()).await {
+        let old = self.current().ok();
+        let cwd = old.as_ref().map(|old| PathBuf::from(&old.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd).after(old.as_ref().map(|old| &old.session));
+        drop(old);
+        match switch.run(&*self.host, self.uris.editor(), self.let_go()).await {
             Ok(SwitchedSession { opened, ends }) => {
                 if let Ok(current) = self.current() {
                     current.session.ends_by(ends);

@@ -37,6 +37,8 @@ pub struct TextPresenter<O, E> {
     style: TextStyle,
     /// The text of the newest answer.
     answer: String,
+    /// Replies of commands that came after this answer, which is written first.
+    later: Vec<String>,
     /// Whether the cursor is at the start of a line.
     at_line_start: bool,
     /// Whether a request was sent.
@@ -56,6 +58,7 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             tools,
             style,
             answer: String::new(),
+            later: Vec::new(),
             at_line_start: true,
             asked: false,
             countdown: None,
@@ -75,6 +78,16 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             self.stream("\n")?;
         }
         Ok(())
+    }
+
+    fn write_reply(&mut self, text: &str) -> io::Result<()> {
+        self.break_line()?;
+        self.stream(text)?;
+        self.break_line()
+    }
+
+    fn write_later(&mut self) -> io::Result<()> {
+        std::mem::take(&mut self.later).iter().try_for_each(|text| self.write_reply(text))
     }
 
     fn card(&mut self, outcome: &ToolOutcome) -> io::Result<()> {
@@ -112,6 +125,7 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             }
             AgentEvent::MessageEnd { message } => {
                 if let Some(answer) = message.as_assistant() {
+                    self.write_later()?;
                     // A reader of the pipe must not take a partial answer for a complete one.
                     self.answer = if answer.failed() { String::new() } else { answer.text() };
                 }
@@ -176,9 +190,12 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
     }
 
     fn reply(&mut self, text: &str) -> io::Result<()> {
-        self.break_line()?;
-        self.stream(text)?;
-        self.break_line()
+        // The answer before it is written only if no other answer follows.
+        if !self.style.live && !self.answer.is_empty() {
+            self.later.push(text.to_owned());
+            return Ok(());
+        }
+        self.write_reply(text)
     }
 
     fn switched(&mut self, to: &OpenSession) -> io::Result<()> {
@@ -197,6 +214,7 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             self.stream(&answer)?;
             self.break_line()?;
         }
+        self.write_later()?;
         self.out.flush()?;
         match problem {
             Some(problem) => writeln!(self.err, "omp: {problem}"),
@@ -210,6 +228,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use omp_types::{Api, AssistantMessage, Content, Message};
+
     use super::*;
 
     #[test]
@@ -224,6 +246,34 @@ mod tests {
         let shown = String::from_utf8(out).unwrap();
         assert!(!shown.contains(['\x1b', '\x07', '\r', '\u{9b}']), "{shown:?}");
         assert!(shown.starts_with("plain ") && shown.contains(" text\n") && shown.contains("end"), "{shown:?}");
+    }
+
+    fn said(text: &str) -> SessionEvent {
+        let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
+        answer.content = vec![Content::text(text)];
+        SessionEvent::Agent(AgentEvent::MessageEnd { message: Arc::new(Message::Assistant(answer)) })
+    }
+
+    #[test]
+    fn a_pipe_gets_replies_and_the_final_answer_in_order() {
+        for (live, given, expect) in [
+            (false, &["/one", "A", "/two", "/three"][..], "/one\nA\n/two\n/three\n"),
+            (false, &["A", "/one", "B", "/two"], "/one\nB\n/two\n"),
+            (false, &["A", "B"], "B\n"),
+            (true, &["A", "/one"], "/one\n"),
+        ] {
+            let style = TextStyle { live, color: false, columns: None };
+            let mut out = Vec::new();
+            let mut presenter = TextPresenter::new(&mut out, Vec::new(), ToolSet::default(), style);
+            for text in given {
+                match text.starts_with('/') {
+                    true => presenter.reply(text).unwrap(),
+                    false => presenter.event(&said(text)).unwrap(),
+                }
+            }
+            presenter.finish(None).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expect, "{given:?}");
+        }
     }
 
     fn told(columns: Option<usize>, events: &[SessionEvent]) -> String {

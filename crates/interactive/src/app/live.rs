@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch, SwitchFailed,
-    SwitchedSession, TodoBoard, UserShell, Wish, stats,
+    AgentEvent, Command, Contained, ContextSize, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch,
+    SwitchFailed, SwitchedSession, TodoBoard, UserShell, Wish,
 };
 use omp_types::{Editor, Message, TaskPhase};
 use serde_json::Value;
@@ -48,8 +48,8 @@ pub struct Live {
     rate: Option<f64>,
     /// The task list after the last call.
     pub phases: Vec<TaskPhase>,
-    /// Tokens of the newest prompt that was answered.
-    context: Option<u64>,
+    /// The newest prompt that was answered.
+    context: ContextSize,
     /// The plan was written during the running work.
     planned: bool,
     contained: Option<Contained>,
@@ -60,13 +60,6 @@ fn local_time() -> (u8, u8, u8) {
     let now = jiff::Zoned::now();
     let part = |number: i8| u8::try_from(number).unwrap_or_default();
     (part(now.hour()), part(now.minute()), part(now.second()))
-}
-
-/// Returns the tokens of the newest prompt that was answered.
-fn context_of(session: &Session) -> Option<u64> {
-    let window = session.snapshot().model.context_window;
-    let counted = stats("", session.messages().iter().map(|message| &**message), window);
-    counted.context_usage.map(|usage| usage.tokens)
 }
 
 impl Live {
@@ -80,7 +73,8 @@ impl Live {
         StatusBar {
             model: model.selector(),
             thinking: model.reasoning.then_some(snapshot.thinking),
-            context: (self.context.unwrap_or_default(), model.context_window),
+            context: self.context,
+            window: model.context_window,
             usage: snapshot.spending.session,
             rate: self.rate,
             git: self.git.clone(),
@@ -119,8 +113,8 @@ impl Live {
         if let Some(took) = self.answering.take().map(|began| began.elapsed().as_secs_f64()) {
             self.rate = (answer.usage.output > 0 && took > 0.0).then(|| answer.usage.output as f64 / took);
         }
-        if answer.usage.prompt_tokens() > 0 {
-            self.context = Some(answer.usage.prompt_tokens());
+        if let Some(context) = self.session.context_size_after(answer) {
+            self.context = context;
         }
     }
 }
@@ -133,7 +127,9 @@ impl Running {
 
     /// Switches to another session.
     pub async fn switch(&mut self, wish: Wish) {
-        let switch = SessionSwitch::new(wish, self.live.as_ref().map(|live| live.folder.clone()));
+        let live = self.live.as_ref();
+        let switch = SessionSwitch::new(wish, live.map(|live| live.folder.clone()));
+        let switch = switch.after(live.map(|live| &live.session));
         if let Some(live) = self.live.take_if(|_| switch.lets_go_first()) {
             self.part_from(live).await;
         }
@@ -196,7 +192,7 @@ impl Running {
         let folder = PathBuf::from(&header.cwd);
         let scribe =
             Scribe::new(session.clone(), self.thoughts.clone(), self.around.costs.clone(), self.screen.gallery.clone());
-        let context = context_of(&session);
+        let context = session.context_size();
         let counts = self.status.look.counts_changes();
         let around = &self.around;
         let git_watch = GitWatch::begin(around.surroundings.clone(), folder.clone(), counts, around.news.clone());
@@ -319,7 +315,7 @@ impl Running {
             SessionEvent::Renamed { .. } => self.set_title(),
             SessionEvent::CommandsChanged => self.offer_commands(),
             SessionEvent::Moved => {
-                live.context = context_of(&live.session);
+                live.context = live.session.context_size();
                 live.look_at_todos();
                 self.read_past(true);
             }
@@ -346,7 +342,7 @@ impl Running {
     fn compacted(&mut self) {
         let Some(live) = &mut self.live else { return };
         let runs = live.session.snapshot().running;
-        live.context = context_of(&live.session);
+        live.context = live.session.context_size();
         if let Some(working) = &mut self.work.working {
             working.compacting = false;
         }

@@ -93,6 +93,19 @@ impl Running {
             CommandScreen::Menu { title, items } => self.show_dialog(Box::new(MenuDialog::new(title, items))),
             CommandScreen::Page { title, text } => self.show_dialog(Box::new(PageDialog::new(title, &text))),
             CommandScreen::Edit(file) => self.edit_file(&file).await,
+            CommandScreen::EditText { text, line } => self.edit_text(&text, &line).await,
+        }
+    }
+
+    /// Opens text in the user's own editor and runs the command with what was changed.
+    async fn edit_text(&mut self, old: &str, line: &str) {
+        match self.edit_outside(old).await.filter(|new| new.trim() != old.trim()) {
+            Some(new) => {
+                let line = format!("{line}\n{new}");
+                self.prompt.remember(&line);
+                self.say_line(line).await;
+            }
+            None => self.hint("nothing was changed"),
         }
     }
 
@@ -126,7 +139,7 @@ impl Running {
             Ok(Obeyed::Send(command)) => self.command(command).await,
             Ok(Obeyed::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
-                self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
+                self.note(Tone::Error, &format!("{}: {problem}", first_line(typed.text.trim())));
                 self.done_with(typed);
             }
         }
@@ -140,7 +153,7 @@ impl Running {
         match (instead, &mut self.live) {
             (ShownInstead::Nothing, _) => {
                 if !text.trim().is_empty() {
-                    self.note(Tone::Reply, &format!("{typed}\n{text}"));
+                    self.note(Tone::Reply, &format!("{}\n{text}", first_line(typed)));
                 }
                 if typed.split_whitespace().any(|word| word.starts_with("statusLine.")) {
                     self.read_status_look();
@@ -153,4 +166,9 @@ impl Running {
             (ShownInstead::Copy, _) => Box::pin(self.obey(Action::Copy(text))).await,
         }
     }
+}
+
+/// Longer text, such as an edited list, is not repeated.
+fn first_line(typed: &str) -> &str {
+    typed.lines().next().unwrap_or_default()
 }

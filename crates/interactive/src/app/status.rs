@@ -120,7 +120,6 @@ impl Running {
         let status = live.status(self.place.home.clone(), &self.status);
         let snapshot = live.session.snapshot();
         let folder = live.folder.to_string_lossy();
-        let (tokens, window) = status.context;
         json!({
             "session_id": snapshot.session_id,
             "transcript_path": snapshot.file,
@@ -134,7 +133,7 @@ impl Running {
             "git_branch": status.git.as_ref().map(|git| &git.branch),
             "session_name": status.title,
             "cost": {"total_cost_usd": status.usage.cost.total},
-            "context_window": {"used_tokens": tokens, "context_window_size": window},
+            "context_window": {"used_tokens": status.context.tokens, "context_window_size": status.window},
         })
     }
 }

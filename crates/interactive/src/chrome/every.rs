@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use omp_policy::ApprovalMode;
 use omp_tui::{Line, Space};
-use omp_types::{Content, Message, ThinkingLevel, Usage, UserMessage};
-use serde_json::{Value, json};
+use omp_session::ContextSize;
+use omp_types::{Content, Message, TaskItem, TaskPhase, TaskStatus, ThinkingLevel, Usage, UserMessage};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
@@ -23,7 +24,8 @@ fn status() -> StatusBar {
     StatusBar {
         model: "anthropic/claude-sonnet-4-5".into(),
         thinking: Some(ThinkingLevel::Medium),
-        context: (106_000, 200_000),
+        context: ContextSize { tokens: 106_000, is_estimate: false },
+        window: 200_000,
         usage,
         git: Some(GitFacts { branch: "main".into(), unstaged: Some(2), staged: Some(1), untracked: Some(3) }),
         mode: ApprovalMode::AskWrites,
@@ -45,7 +47,7 @@ fn the_status_line_of_every_preset() {
         assert_eq!(problems, Vec::<String>::new());
         status_line(status, &look, space)
     };
-    let mut busy = StatusBar { plans: true, repeats: true, context: (190_000, 200_000), ..status() };
+    let mut busy = StatusBar { plans: true, repeats: true, context: ContextSize { tokens: 190_000, is_estimate: true }, ..status() };
     busy.git = None;
     insta::assert_snapshot!(looks(|space| {
         let presets = presets.iter().map(|preset| line(&status(), preset, space));
@@ -81,14 +83,12 @@ fn the_queue() {
     insta::assert_snapshot!(looks(|space| queue_rows(&steering, &follow_up, "alt+up", space)));
 }
 
-fn phases() -> Value {
-    let task = |content: &str, status: &str| json!({"content": content, "status": status});
-    let pending = (1..=6).map(|at| task(&format!("test case {at}"), "pending"));
-    let tests: Vec<Value> = std::iter::once(task(LONG, "in_progress")).chain(pending).collect();
-    json!([
-        {"name": "Read", "tasks": [task("find the callers", "completed"), task("ask", "abandoned")]},
-        {"name": "Tests", "tasks": tests},
-    ])
+fn phases() -> Vec<TaskPhase> {
+    let task = |content: &str, status| TaskItem { content: content.to_owned(), status };
+    let pending = (1..=6).map(|at| task(&format!("test case {at}"), TaskStatus::Pending));
+    let tests = std::iter::once(task(LONG, TaskStatus::InProgress)).chain(pending).collect();
+    let read = vec![task("find the callers", TaskStatus::Completed), task("ask", TaskStatus::Abandoned)];
+    vec![TaskPhase { name: "Read".to_owned(), tasks: read }, TaskPhase { name: "Tests".to_owned(), tasks: tests }]
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Shows a finished plan and asks what to do with it: run it, edit it first, go on planning, or leave plan mode.
 
 use omp_session::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
-use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Markdown, Mods, Reaction, Space};
+use omp_tui::{Component as _, Editor, Input, Key, KeyCode, Line, ListWindow, Markdown, Mods, Reaction, Space, Token};
 
 use super::quiet::Quiet;
-use super::sheet::Sheet;
+use super::sheet::{Sheet, wrapped};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 use crate::keymap::KeyContext;
@@ -19,9 +19,11 @@ const RUN: usize = 0;
 const EDIT: usize = 1;
 /// Selected at first, so that an accidental Enter runs nothing.
 const KEEP: usize = 2;
-/// The rows of the screen that the plan leaves to the rest.
-const AROUND: usize = 13;
-const LEAST_ROWS: usize = 4;
+/// The rows of the screen that the plan leaves to the choices, the frame, and the rows outside the dialog.
+const AROUND: usize = 12;
+const LEAST_ROWS: usize = 2;
+/// The rows below what is sent.
+const KEYS_AND_BORDER: usize = 3;
 
 /// What the user writes.
 enum PlanWriting {
@@ -49,6 +51,8 @@ pub struct PlanDialog {
     /// The number of rows of the plan below the visible ones.
     below: usize,
     page: usize,
+    /// Whether the window has room for what is sent. Nothing is sent that the user cannot read.
+    shows_sent: bool,
 }
 
 impl PlanDialog {
@@ -58,13 +62,14 @@ impl PlanDialog {
         markdown.finish();
         let mut pointer = ListWindow::default();
         pointer.select(KEEP);
-        Self { plan, markdown, pointer, writing: None, quiet, scroll: 0, below: 0, page: 1 }
+        Self { plan, markdown, pointer, writing: None, quiet, scroll: 0, below: 0, page: 1, shows_sent: false }
     }
 
     fn choose(&mut self, at: usize) -> DialogStep {
         self.pointer.select(at);
         let mut editor = Editor::default();
         match at {
+            RUN if !self.shows_sent => return DialogStep::Redraw,
             RUN => return DialogStep::Close(Some(Action::RunPlan(None))),
             EDIT => {
                 editor.set_text(&self.plan);
@@ -103,10 +108,9 @@ impl PlanDialog {
         let text = writing.editor().expanded_text();
         let text = text.trim();
         match writing {
-            PlanWriting::Edits(_) if text.is_empty() => DialogStep::Ignored,
+            PlanWriting::Edits(_) if text.is_empty() || !self.shows_sent => DialogStep::Ignored,
             PlanWriting::Edits(_) => {
-                let edited = (text != self.plan.trim()).then(|| text.to_owned());
-                DialogStep::Close(Some(Action::RunPlan(edited)))
+                DialogStep::Close(Some(Action::RunPlan(is_edited(text, &self.plan).then(|| text.to_owned()))))
             }
             PlanWriting::Words(_) => DialogStep::Close((!text.is_empty()).then(|| Action::Say(text.to_owned()))),
         }
@@ -125,10 +129,11 @@ impl PlanDialog {
         true
     }
 
-    fn draw_plan(&mut self, sheet: &mut Sheet<'_>) {
+    /// Draws the plan in the rows that `others` leave.
+    fn draw_plan(&mut self, sheet: &mut Sheet<'_>, others: usize) {
         let inner = sheet.inner();
         let rows = self.markdown.draw(&inner);
-        self.page = inner.height.saturating_sub(AROUND).max(LEAST_ROWS);
+        self.page = inner.height.saturating_sub(AROUND + others).max(LEAST_ROWS);
         self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
         self.below = rows.len().saturating_sub(self.scroll + self.page);
         sheet.extend(rows.iter().skip(self.scroll).take(self.page).cloned());
@@ -148,16 +153,42 @@ impl PlanDialog {
         let editor = writing.editor();
         editor.set_max_rows(sheet.room());
         sheet.extend(editor.draw(&sheet.inner()));
-        if matches!(writing, PlanWriting::Edits(_)) {
+        if let PlanWriting::Edits(editor) = writing {
+            let sent = match is_edited(&editor.expanded_text(), &self.plan) {
+                true => sent_rows("Sends, with the plan:", PLAN_APPROVED_EDITED, &sheet),
+                false => sent_rows("Sends:", PLAN_APPROVED, &sheet),
+            };
             sheet.section();
-            sheet.muted(&format!("Sent before the plan: {}", on_one_row(PLAN_APPROVED_EDITED)));
+            self.shows_sent = sent.fit;
+            sheet.extend(sent.rows);
         }
         sheet.finish(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "back")])
     }
 }
 
+fn is_edited(text: &str, plan: &str) -> bool {
+    text.trim() != plan.trim()
+}
+
+/// What a choice sends in the user's name, as rows at the end of the dialog.
+struct SentRows {
+    rows: Vec<Line>,
+    /// Whether the window is high enough for them; otherwise they say so.
+    fit: bool,
+}
+
 fn on_one_row(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn sent_rows(label: &str, text: &str, sheet: &Sheet<'_>) -> SentRows {
+    let space = sheet.inner();
+    let rows = wrapped(&format!("{label} {}", on_one_row(text)), space.width, space.theme.fg(Token::Muted));
+    if rows.len() + KEYS_AND_BORDER <= space.height {
+        return SentRows { rows, fit: true };
+    }
+    let told = "Make the terminal larger to read what is sent and run the plan.";
+    SentRows { rows: wrapped(told, space.width, space.theme.fg(Token::Warning)), fit: false }
 }
 
 impl Dialog for PlanDialog {
@@ -167,11 +198,11 @@ impl Dialog for PlanDialog {
             return self.draw_writing(space);
         }
         let mut sheet = Sheet::wide(space, "The plan", PLAN_FILE);
-        self.draw_plan(&mut sheet);
+        let sent = sent_rows("1 sends:", PLAN_APPROVED, &sheet);
+        self.shows_sent = sent.fit;
+        self.draw_plan(&mut sheet, sent.rows.len());
         sheet.choices(self.pointer.selected(), CHOICES);
-        if self.pointer.selected() == RUN {
-            sheet.muted(&format!("Sends: {}", on_one_row(PLAN_APPROVED)));
-        }
+        sheet.extend(sent.rows);
         sheet.finish(&[("enter", "choose"), ("esc", "close"), ("/plan-review", "shows it again")])
     }
 
@@ -205,7 +236,9 @@ impl Dialog for PlanDialog {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::screen::{both, draw, press, says};
+    use omp_tui::Theme;
+
+    use super::super::screen::{both, draw, press, says, typed};
     use super::*;
 
     pub fn dialog() -> PlanDialog {
@@ -251,35 +284,67 @@ pub(super) mod tests {
         ╭─ The plan  local://PLAN.md ──────────────────────────────╮
         │ Plan                                                     │
         │                                                          │
-        │ Read first, then write.                                  │
-        │                                                          │
-        │ … 0 above, 12 below (pageUp, pageDown)                   │
-        ├──────────────────────────────────────────────────────────┤
+        │ … 0 above, 14 below (pageUp, pageDown)                   │
         │   1. Approve and run     the project may be changed      │
         │   2. Approve with edits  change the plan, then run it    │
         │ ❯ 3. Keep planning       say what is missing             │
         │   4. Leave plan mode     the plan is not run             │
+        │ 1 sends: I approve the plan in local://PLAN.md. Read it  │
+        │ again if you no longer have it before you, carry it out  │
+        │ step by step, and say where you had to part from it.     │
         ╰─ enter choose · esc close · /plan-review shows it again ─╯
         ------------------------------
         ── The plan  local://PLAN.… ──
         Plan
 
-        Read first, then write.
-
-        … 0 above, 12 below (pageUp,
+        … 0 above, 14 below (pageUp,
         pageDown)
           1. Approve and run
           2. Approve with edits
         ❯ 3. Keep planning
           4. Leave plan mode
+        1 sends: I approve the plan in
+        local://PLAN.md. Read it again
+        if you no longer have it
+        before you, carry it out step
+        by step, and say where you had
+        to part from it.
         enter choose · esc close
         ");
-        press(&mut dialog, "pageDown pageDown pageDown");
+        press(&mut dialog, &"pageDown ".repeat(9));
         assert!(draw(&mut dialog, 60).contains("12. Step 12"));
-        press(&mut dialog, "up up");
-        assert!(
-            draw(&mut dialog, 60).contains("Sends: I approve the plan in local://PLAN.md."),
-            "what is sent is seen"
-        );
+    }
+
+    /// The text of a dialog without the frame and line breaks.
+    fn words(dialog: &mut PlanDialog, width: usize, height: usize) -> String {
+        let theme = Theme::colorless();
+        let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true });
+        let last = &rows[rows.len().saturating_sub(height)..];
+        let text: Vec<String> = last.iter().map(|row| row.text().replace('│', " ")).collect();
+        on_one_row(&text.join(" "))
+    }
+
+    #[test]
+    fn what_is_sent_is_seen_before_it_is_sent() {
+        let (approved, edited) = (on_one_row(PLAN_APPROVED), on_one_row(PLAN_APPROVED_EDITED));
+        for (width, height) in [(200, 50), (120, 40), (80, 24), (60, 16), (40, 12), (30, 16), (20, 8), (20, 4)] {
+            let mut dialog = dialog();
+            let shown = words(&mut dialog, width, height).contains(&format!("1 sends: {approved}"));
+            assert_eq!(shown, height > 8, "{width}x{height}");
+            let runs = matches!(dialog.input(&typed("1")[0]), DialogStep::Close(_));
+            assert_eq!(runs, shown, "{width}x{height}: what cannot be read is not sent");
+            let mut dialog = self::dialog();
+            words(&mut dialog, width, height);
+            dialog.input(&typed("2")[0]);
+            let shown = words(&mut dialog, width, height).contains(&format!("Sends: {approved}"));
+            let runs = matches!(dialog.input(&typed("enter")[0]), DialogStep::Close(_));
+            assert_eq!((shown, runs), (height > 8, height > 8), "{width}x{height}: an unchanged plan");
+        }
+        let mut dialog = dialog();
+        words(&mut dialog, 80, 24);
+        dialog.input(&typed("2")[0]);
+        dialog.input(&typed("x")[0]);
+        let text = words(&mut dialog, 80, 24);
+        assert!(text.contains(&format!("Sends, with the plan: {edited}")) && !text.contains(&approved), "{text}");
     }
 }

@@ -417,12 +417,13 @@ impl Plain<'_> {
     /// Switches to another session. If it cannot be opened, the old one continues.
     async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
         let cwd = self.current.as_ref().map(|current| PathBuf::from(&current.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd).after(self.current.as_ref().map(|current| &current.session));
         let host = self.host.clone();
         let let_go = async {
             self.let_go().await;
             Ok(())
         };
-        match SessionSwitch::new(wish, cwd).run(&*host, Editor::default(), let_go).await {
+        match switch.run(&*host, Editor::default(), let_go).await {
             Ok(SwitchedSession { opened, ends }) => {
                 self.ends_by(ends);
                 self.let_go().await;

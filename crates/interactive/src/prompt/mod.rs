@@ -190,6 +190,11 @@ impl Prompt {
     }
 
     /// Returns the earlier prompts, the newest last.
+    /// Lets the up key recall a text that was not typed here.
+    pub fn remember(&mut self, text: &str) {
+        self.editor.remember(text);
+    }
+
     pub fn history(&self) -> Vec<String> {
         self.parts.history.entries()
     }

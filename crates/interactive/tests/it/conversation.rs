@@ -11,6 +11,22 @@ use serde_json::json;
 use crate::stage::{Options, play};
 
 #[tokio::test]
+async fn the_context_is_estimated_for_a_server_that_does_not_report_it() {
+    let counted = Turn::text("Two.").usage(TokenCounts { input: 4_000, ..TokenCounts::default() });
+    play(Options::new([Turn::text("One."), counted]), async |stage| {
+        stage.until("· 0%/200k").await;
+        stage.until_context(false).await;
+        stage.say("go").await;
+        stage.until("One.").await;
+        stage.until_context(true).await;
+        stage.say("go on").await;
+        stage.until("Two.").await;
+        stage.until("· 2.0%/200k").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn it_starts_with_a_prompt() {
     play(Options::new([Turn::text("hi")]), async |stage| {
         stage.until("main").await;

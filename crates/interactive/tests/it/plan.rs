@@ -28,13 +28,14 @@ async fn a_plan_is_made_and_carried_out() {
         │   2. Approve with edits  change the plan, then run it    │
         │ ❯ 3. Keep planning       say what is missing             │
         │   4. Leave plan mode     the plan is not run             │
+        │ 1 sends: I approve the plan in local://PLAN.md. Read it  │
+        │ again if you no longer have it before you, carry it out  │
+        │ step by step, and say where you had to part from it.     │
         ├──────────────────────────────────────────────────────────┤
         │ enter choose · esc close · /plan-review shows it again   │
         ╰──────────────────────────────────────────────────────────╯
         ");
-        stage.press("up up").await;
-        stage.until("Sends: I approve the plan").await;
-        stage.press("enter").await;
+        stage.press("up up enter").await;
         stage.until("Carried out.").await;
         stage.until_gone("plan, auto").await;
     })

@@ -47,6 +47,24 @@ async fn a_session_that_goes_on_shows_what_was_said() {
 }
 
 #[tokio::test]
+async fn the_approval_mode_that_the_user_chose_outlasts_the_session() {
+    let mut options = Options::recorded([Turn::text("first answer")]);
+    options.keys = "app.session.new: f2";
+    play(options, async |stage| {
+        stage.until("main · auto").await;
+        stage.say("one").await;
+        stage.until("first answer").await;
+        stage.until_gone("to interrupt").await;
+        stage.press("shift+tab").await;
+        stage.until("main · ask-writes").await;
+        stage.press("f2").await;
+        stage.until_gone("first answer").await;
+        stage.until("main · ask-writes").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_answer_that_a_rule_stopped_was_interrupted_by_nobody() {
     let stopped = |text: &str| {
         let mut answer = AssistantMessage::empty(Api::Demo, "mock", "mock-model");

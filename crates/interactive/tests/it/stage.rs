@@ -317,6 +317,12 @@ impl Stage {
         assert!(waited.await.is_ok(), "waited in vain for {what:?}:\n{}", self.text());
     }
 
+    /// Waits until the status line shows an estimate of the context, or a count of the provider.
+    pub async fn until_context(&mut self, is_estimate: bool) {
+        let shown = |stage: &Self| stage.screen.borrow().parser.screen().contents();
+        self.until_true("the context", |stage| shown(stage).contains("· ~") == is_estimate).await;
+    }
+
     /// Returns the text colors on the screen.
     pub fn colors(&self) -> BTreeSet<String> {
         let glass = self.screen.borrow();
@@ -331,7 +337,7 @@ impl Stage {
         let glass = self.screen.borrow();
         let project = self.workspace.project().to_string_lossy().into_owned();
         let text = glass.parser.screen().contents();
-        let rows = text.lines().map(|row| row.replace(&project, "/project").trim_end().to_owned());
+        let rows = text.lines().map(|row| without_estimate(&row.replace(&project, "/project")).trim_end().to_owned());
         rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
@@ -499,5 +505,13 @@ impl Tty for TestTty {
     fn copy(&mut self, text: &str) -> bool {
         self.screen.borrow_mut().copied.push(text.to_owned());
         true
+    }
+}
+
+/// The estimated context depends on the descriptions of the tools; it is replaced by 0 %.
+fn without_estimate(row: &str) -> String {
+    match row.split_once("· ~").and_then(|(before, after)| Some((before, after.split_once('%')?))) {
+        Some((before, (number, after))) if number.parse::<f64>().is_ok() => format!("{before}· 0%{after}"),
+        _ => row.to_owned(),
     }
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use omp_interactive::{Habits, Leave, TtyEvent};
+use omp_policy::ApprovalMode;
 use omp_testkit::{Reply, Turn};
 use omp_tui::{Input, Rgb};
 use omp_types::{ErrorKind, ModelError};
+use serde_json::json;
 
 use crate::stage::{Options, play};
 
@@ -55,13 +57,27 @@ async fn who_is_called_and_when_is_the_users_to_say() {
         ("error.notify", "off", long, Reply::fail(fault()), &[]),
         ("error.notify", "on", long, Reply::fail(fault()), &["Stopped: project"]),
         ("error.notify", "on", long, Reply::from(Turn::text("One.")), &[]),
+        (
+            "ask.notify",
+            "on",
+            long,
+            Reply::from(Turn::call("bash", json!({"command": "touch One."}))),
+            &["Waiting for your answer: project"],
+        ),
+        ("ask.notify", "off", long, Reply::from(Turn::call("bash", json!({"command": "touch One."}))), &[]),
     ] {
         let habits = Habits::read(long, |asked| (asked == key).then(|| word.into()));
-        play(Options { habits, ..Options::new([reply]) }, async |stage| {
+        let mode = ApprovalMode::AskAll;
+        play(Options { habits, mode, ..Options::new([reply]) }, async |stage| {
             stage.send(TtyEvent::Input(Input::Focus(false))).await;
             stage.say("go").await;
             stage.until("One.").await;
-            stage.until_gone("to interrupt").await;
+            // A question waits for its answer.
+            if key != "ask.notify" {
+                stage.until_gone("to interrupt").await;
+            } else {
+                stage.until_asked("y  Yes").await;
+            }
             assert_eq!(stage.notices(), expect, "{key} {word}");
         })
         .await;

@@ -225,6 +225,7 @@ async fn what_the_user_runs_is_told_to_the_model_or_not() {
         let told = requests[0].messages.iter().filter(|message| !matches!(&***message, Message::Other(_)));
         let request = format!("{:?}", told.collect::<Vec<_>>());
         assert!(request.contains("ran ls") && request.contains("ran 1 + 1"), "{request}");
+        assert!(request.contains("ran wait"), "what an interrupted command printed is told too: {request}");
         assert!(!request.contains("secret"), "{request}");
     })
     .await;

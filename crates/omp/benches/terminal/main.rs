@@ -107,6 +107,7 @@ fn rest_and_stream(scene: &Scene, table: &Table) {
     let what = format!("{} tokens/s of Markdown with code there, from {rate:.0}", scene::RATE);
     table.share(&what, full, bytes, Limit::share(0.04));
     table.latency("a key to its echo meanwhile", &mut echoes, Limit::ms(16));
+    table.times("the median of it", &mut echoes, Limit::ms(3));
     table.add("memory at the end, peak", format!("{:.1} MB", seat.peak_memory_kb() as f64 / 1e3), 0.0, "");
 }
 

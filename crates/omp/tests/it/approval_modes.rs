@@ -6,8 +6,52 @@ use serde_json::{Value, json};
 use crate::harness::Scene;
 use crate::rpc::Client;
 
-/// A hundred commands of an ordinary day, and whether `ask-writes` asks about them.
-fn routine() -> Vec<(String, bool)> {
+/// A call of an ordinary day.
+struct RoutineCall {
+    tool: &'static str,
+    arguments: Value,
+    /// Whether `ask-writes` asks about it.
+    asks: bool,
+}
+
+impl RoutineCall {
+    /// What a question about the call is recognized by: the command, or the tool.
+    fn label(&self) -> &str {
+        self.arguments["command"].as_str().unwrap_or(self.tool)
+    }
+}
+
+/// Calls of the tools for files.
+fn file_calls() -> Vec<RoutineCall> {
+    let edit = |old: &str, new: &str| json!({"path": "a.txt", "edits": [{"old_text": old, "new_text": new}]});
+    [
+        ("read", json!({"path": "a.txt"}), false),
+        ("read", json!({"path": "."}), false),
+        ("search", json!({"pattern": "two", "paths": ["a.txt"]}), false),
+        ("search", json!({"pattern": "t.o"}), false),
+        ("find", json!({"paths": ["*.txt"]}), false),
+        ("find", json!({"paths": ["**/*"]}), false),
+        ("write", json!({"path": "made.txt", "content": "new\n"}), true),
+        ("write", json!({"path": "target/made.txt", "content": "new\n"}), false),
+        ("edit", edit("two", "2"), true),
+        ("edit", edit("three", "3"), true),
+    ]
+    .map(|(tool, arguments, asks)| RoutineCall { tool, arguments, asks })
+    .into()
+}
+
+/// A hundred calls of an ordinary day.
+fn routine() -> Vec<RoutineCall> {
+    let bash = |(command, asks): (String, bool)| RoutineCall {
+        tool: "bash",
+        arguments: json!({"command": command, "timeout": 60}),
+        asks,
+    };
+    file_calls().into_iter().chain(commands().into_iter().map(bash)).collect()
+}
+
+/// Commands, and whether `ask-writes` asks about them.
+fn commands() -> Vec<(String, bool)> {
     let mut commands = Vec::new();
     for reads in [
         "ls",
@@ -53,7 +97,7 @@ fn routine() -> Vec<(String, bool)> {
     ] {
         commands.push((reads.to_owned(), false));
     }
-    for at in 0..20 {
+    for at in 0..10 {
         commands.push((format!("cat a.txt | grep -c line{at}"), false));
     }
     let contained = omp_contain::standing().rung() == omp_contain::Rung::Full;
@@ -78,13 +122,14 @@ fn routine() -> Vec<(String, bool)> {
     commands
 }
 
-/// Runs the commands and returns those that were asked about; every question is denied.
+/// Makes the calls and returns those that were asked about; every question is denied.
 async fn asked(mode: &str) -> Vec<String> {
-    let turns =
-        routine().into_iter().map(|(command, _)| Turn::call("bash", json!({"command": command, "timeout": 60})));
+    let turns = routine().into_iter().map(|call| Turn::call(call.tool, call.arguments));
     let scene = Scene::new(Wire::Completions, Script::new(turns.chain([Turn::text("Done.")]))).await;
     std::fs::write(scene.workspace.project().join(".gitignore"), "target\n").unwrap();
-    let mut client = Client::start(&scene, &["--approval-mode", mode]).await;
+    let args = ["--mode", "rpc", "--approval-mode", mode];
+    let mut client = Client::of(scene.omp(&args).env("PI_EDIT_VARIANT", "replace"));
+    client.until("ready").await;
     client.send(&json!({"type": "prompt", "message": "go"})).await;
     let mut asked = Vec::new();
     loop {
@@ -92,7 +137,8 @@ async fn asked(mode: &str) -> Vec<String> {
         match frame["type"].as_str() {
             Some("extension_ui_request") if frame["options"].is_array() => {
                 let title = frame["title"].as_str().unwrap();
-                asked.push(title.lines().last().unwrap().to_owned());
+                let tool = title.lines().next().unwrap().trim_start_matches("Allow tool: ");
+                asked.push(if tool == "bash" { title.lines().last().unwrap() } else { tool }.to_owned());
                 client.send(&json!({"type": "extension_ui_response", "id": frame["id"], "value": "Deny"})).await;
             }
             Some("agent_end") => break,
@@ -111,7 +157,8 @@ async fn a_hundred_routine_calls_ask_nothing_in_auto() {
 
 #[tokio::test]
 async fn only_writes_outside_of_build_folders_ask_in_ask_writes() {
-    let expected: Vec<String> = routine().into_iter().filter(|(_, asks)| *asks).map(|(command, _)| command).collect();
+    let asks = routine().into_iter().filter(|call| call.asks);
+    let expected: Vec<String> = asks.map(|call| call.label().to_owned()).collect();
     assert_eq!(asked("ask-writes").await, expected);
 }
 

@@ -48,6 +48,53 @@ async fn a_list_goes_to_a_file_and_comes_back() {
 }
 
 #[tokio::test]
+async fn a_list_is_copied_and_replaced() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let list = "# Todos\n- [/] one\n";
+    let copied = scene.omp(&["-p", "/todo append one", "/todo copy"]).run().await.exits(0).stdout;
+    assert!(copied.ends_with(list), "{copied}");
+    let edited = scene.omp(&["-p", "/todo append one", "/todo edit"]).run().await.exits(0).stdout;
+    assert!(edited.ends_with(&format!("{list}\n`/todo edit <list>` replaces it.\n")), "{edited}");
+    let replaced = scene.omp(&["-p", "/todo append one", "/todo edit # New\n- [x] two"]).run().await.exits(0).stdout;
+    assert!(replaced.ends_with("replaced the list\n\n# New\n- [x] two\n"), "{replaced}");
+    for (typed, complaint) in [
+        ("/todo copy", "there are no tasks to copy"),
+        ("/todo edit - [?] one", "the list is unchanged: Line 1: unknown status marker"),
+    ] {
+        let told = scene.omp(&["-p", typed]).run().await.exits(2).stderr;
+        assert!(told.contains(complaint), "{typed}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_stands_after_the_answer_before_it() {
+    let scene = Scene::new(Wire::Completions, ["One.", "Two."].map(Turn::text)).await;
+    let shown = scene.omp(&["-p", "/tools", "say hello", "/session"]).run().await.exits(0).stdout;
+    let order = [shown.find("read"), shown.find("One."), shown.rfind("approval")];
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{shown}");
+    let shown = scene.omp(&["-p", "hello", "/session"]).run().await.exits(0).stdout;
+    assert!(shown.starts_with("Two.\n") && shown.contains("approval"), "{shown}");
+}
+
+#[tokio::test]
+async fn shake_leaves_out_old_output_without_a_model() {
+    let read = Turn::call("bash", json!({"command": "seq 20000"}));
+    let scene = Scene::new(Wire::Completions, [read, Turn::text("One."), Turn::text("Two.")]).await;
+    scene.workspace.write_config_yml("compaction: { keepRecentTokens: 1 }\n").unwrap();
+    let shown = scene.omp(&["-p", "hello", "/shake", "again"]).run().await.exits(0).stdout;
+    assert!(shown.starts_with("Old tool results and thinking left out: about "), "{shown}");
+    let sent = scene.last_request().json().unwrap().to_string();
+    assert!(sent.contains("characters left out"), "{sent}");
+    assert_eq!(scene.server.model_requests().len(), 3);
+    for (typed, told) in
+        [("/shake", "Nothing to shake."), ("/shake x", "Unknown /shake mode \"x\". Use elide or images.")]
+    {
+        let refused = scene.omp(&["-p", typed]).run().await.exits(2).stderr;
+        assert!(refused.contains(told), "{typed}: {refused}");
+    }
+}
+
+#[tokio::test]
 async fn json_mode_tells_a_reply_as_a_frame() {
     let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
     let shown = scene.omp(&["--mode", "json", "-p", "/todo append one"]).run().await.exits(0).stdout;

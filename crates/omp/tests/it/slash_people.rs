@@ -216,9 +216,9 @@ async fn tab_completes_arguments_and_paths() {
         let seat = Seat::ready(&scene, &[]);
         seat.says("make the parser faster", "Fine.");
         for (typed, expect) in [
-            ("/thinking mi\t", "> /thinking mi"),
+            ("/thinking mi\t", "> /thinking minimal"),
             ("/model mock/o\t", "> /model mock/other-model"),
-            ("/theme li\t", "> /theme li"),
+            ("/theme lig\t", "> /theme light"),
             ("/settings theme.d\t", "> /settings theme.dark"),
             ("/session del\t", "> /session delete"),
             ("/force rea\t", "> /force read"),

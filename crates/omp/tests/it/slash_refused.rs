@@ -146,6 +146,7 @@ const WRONG_ARGUMENTS: &[&str] = &[
     "/session zz",
     "/settings zz",
     "/setup nope",
+    "/shake zz",
     "/status zz",
     "/stripped x",
     "/switch nope",
@@ -182,6 +183,34 @@ async fn wrong_arguments_are_an_error_with_usage() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(client.finish().await, Some(0));
     assert_eq!(scene.server.model_requests().len(), 1);
+}
+
+#[tokio::test]
+async fn every_word_that_tab_offers_is_accepted() {
+    let scene = scene().await;
+    let mut client = Client::start(&scene, &[]).await;
+    let mut refused = Vec::new();
+    for entry in MENU.iter().filter(|entry| !TERMINAL_ONLY.contains(&entry.name())) {
+        let name = entry.name();
+        if ANY_WORDS.contains(&name) {
+            continue;
+        }
+        for word in entry.words() {
+            // What the command says about a word that it does not know, with that word.
+            let mut told = Vec::new();
+            for typed in ["zzzz", word] {
+                let line = format!("/{name} {typed}");
+                let answer = client.ask(json!({"type": "prompt", "message": line})).await;
+                let error = answer["error"].as_str().unwrap_or_default();
+                told.push(error.replace(&line, "LINE").replace(&format!("`{typed}`"), "WORD").replace(typed, "WORD"));
+            }
+            if told[0] == told[1] && !told[1].is_empty() {
+                refused.push(format!("/{name} {word}: {}", told[1]));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert_eq!(client.finish().await, Some(0));
 }
 
 /// The commands of the reference, with those it added later.

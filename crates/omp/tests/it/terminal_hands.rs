@@ -7,16 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use omp_testkit::{PastEnd, Script, Turn, Wire};
+use omp_testkit::{PastEnd, Script, TokenCounts, Turn, Wire};
 use portable_pty::CommandBuilder;
 use serde_json::json;
 
-use crate::harness::{Scene, outline};
+use crate::harness::{Omp, Scene, outline};
+use crate::rpc::Client;
 use crate::seat::{READY, RUNS, Seat, at_a_seat};
 
 const ESCAPE: &str = "\x1b";
 const CTRL_G: &str = "\x07";
 const SHIFT_ENTER: &str = "\x1b[13;2u";
+const SHIFT_TAB: &str = "\x1b[Z";
 const LOOKS_AWAY: &str = "\x1b[O";
 /// Longer than a question ignores keys that were not meant for it.
 const READ: Duration = Duration::from_millis(400);
@@ -111,6 +113,32 @@ async fn a_plan_is_edited_and_what_was_edited_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_approves_a_plan_is_read_before_it_is_sent() {
+    // An edited plan that is not changed sends the same text as the plan itself.
+    for keys in [&["1"][..], &["2", "\r"]] {
+        let scene = scene(plans()).await;
+        at_a_seat(|| {
+            let seat = Seat::ready(&scene, &[]);
+            seat.keys("/plan make it\r");
+            seat.until("1 sends: I approve the plan in local://PLAN.md.");
+            seat.until_quiet(READ);
+            for key in keys {
+                seat.until("ends: I approve the plan in local://PLAN.md.");
+                seat.keys(*key);
+                seat.until_gone("1. Approve and run");
+            }
+            seat.until("Carried out.");
+            seat.until_gone("· plan, ");
+            seat.leaves();
+        })
+        .await;
+        let said = outline(&scene.messages());
+        let approved = said.iter().find(|line| line.contains("approve the plan")).unwrap();
+        assert!(approved.starts_with("user: I approve the plan in local://PLAN.md."), "{approved}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn planning_goes_on_in_words_and_the_plan_can_be_seen_again() {
     let scene = scene(plans()).await;
     at_a_seat(|| {
@@ -154,6 +182,83 @@ async fn a_fork_keeps_plan_mode() {
     })
     .await;
     assert!(sent(&scene).contains("Plan mode is on"), "{}", sent(&scene));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_approval_mode_is_kept_in_sessions_opened_from_here() {
+    let touch = Turn::call("bash", json!({"command": "touch x"}));
+    let scene = scene([Turn::text("Fine."), touch, Turn::text("Done.")]).await;
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.says("hello", "Fine.");
+        seat.keys(SHIFT_TAB);
+        seat.until("· ask-writes");
+        let files = || scene.workspace.session_files().unwrap().len();
+        for (line, count) in [("/fork\r", 2), ("/new\r", 2)] {
+            seat.keys(line);
+            seat.wait(line, |_| files() == count);
+            seat.until_quiet(READ);
+            assert!(seat.text().contains("· ask-writes"), "{line}: {}", seat.text());
+        }
+        seat.keys("go\r");
+        seat.until("y  Yes, once");
+        seat.until_quiet(READ);
+        seat.keys("n");
+        seat.until("Done.");
+        seat.until_gone(RUNS);
+        seat.leaves();
+    })
+    .await;
+    assert!(!scene.workspace.project().join("x").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_tasks_is_edited_in_another_editor() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    at_a_seat(|| {
+        let seat = ready_with(&scene, &["EDITOR=sed -i s/one/two/"], &[]);
+        seat.keys("/todo append one\r");
+        seat.until("- [/] one");
+        seat.keys("/todo edit\r");
+        seat.until("replaced the list");
+        seat.until("- [/] two");
+        seat.keys("/todo edit\r");
+        seat.until("nothing was changed");
+        let before = seat.shown();
+        seat.keys("/todo copy\r");
+        seat.until_after(before, "\x1b]52;c;");
+        seat.leaves();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_interrupted_line_printed_is_told_to_the_model() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.keys("! echo fir''st; sleep 300\r");
+        seat.until("first");
+        seat.keys(ESCAPE);
+        seat.until("⏹ interrupted");
+        seat.says("and now?", "Fine.");
+        seat.leaves();
+    })
+    .await;
+    assert!(sent(&scene).contains("sleep 300`:\\nfirst"), "{}", sent(&scene));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_context_is_estimated_for_a_server_that_reports_nothing() {
+    let scene = scene([Turn::text("Fine.").usage(TokenCounts::default())]).await;
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.until("· 0%/200k");
+        seat.says("hello", "Fine.");
+        seat.until("· ~");
+        seat.leaves();
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -231,6 +336,31 @@ fn release_server() -> (String, Arc<AtomicUsize>) {
         }
     });
     (address, asked)
+}
+
+#[tokio::test]
+async fn only_the_terminal_application_asks_for_a_newer_version() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    let (address, asked) = release_server();
+    let config = format!("startup: {{ checkUpdate: true, updateUrl: '{address}' }}\n");
+    scene.workspace.write_config_yml(&config).unwrap();
+    for mode in ["text", "json"] {
+        scene.omp(&["--mode", mode, "-p", "hello"]).run().await.exits(0);
+        assert_eq!(asked.load(Ordering::SeqCst), 0, "--mode {mode} asks nobody");
+    }
+    let mut client = Client::start(&scene, &[]).await;
+    client.prompt("hello").await;
+    assert_eq!((client.finish().await, asked.load(Ordering::SeqCst)), (Some(0), 0), "rpc asks nobody");
+    let mut client = Client::of(Omp::bare(&scene.workspace).args(["acp"]));
+    let hello = json!({"protocolVersion": 1, "clientCapabilities": {}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})).await;
+    assert_eq!(client.next().await["id"], 1);
+    let cwd = scene.workspace.project();
+    let new = json!({"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": cwd, "mcpServers": []}});
+    client.send(&new).await;
+    while client.next().await["id"] != 2 {}
+    assert_eq!((client.finish().await, asked.load(Ordering::SeqCst)), (Some(0), 0), "acp asks nobody");
+    assert!(!scene.workspace.agent_dir().join("update-check.json").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -24,7 +24,7 @@ pub use listed::Listed;
 pub(crate) use opening::message as opening_message;
 pub use opening::{GitState, Opening, Tree};
 pub use parts::{Environment, NamedText, PromptParts, Replacement};
-pub use report::{ContextReport, Measured, PartCost, context_report};
+pub use report::{ContextReport, ContextSize, Measured, PartCost, context_report};
 use shape::Shape;
 pub use template::TemplateError;
 use template::fill;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use omp_types::{Message, Model, ToolSpec, estimate_message_tokens, estimate_tokens};
+use omp_types::{AssistantMessage, Message, Model, StopReason, ToolSpec, estimate_message_tokens, estimate_tokens};
 use serde::Serialize;
 
 use super::{PartKind, Section};
@@ -50,7 +50,43 @@ pub struct Measured<'a> {
     pub cached: u64,
 }
 
+/// How much of the model's window the conversation takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextSize {
+    pub tokens: u64,
+    /// Whether omp counted them, because the provider reported nothing.
+    pub is_estimate: bool,
+}
+
 impl Session {
+    /// The size of the newest answered request; 0 before the first answer.
+    pub fn context_size(&self) -> ContextSize {
+        let messages = self.messages();
+        let mut answers = messages.iter().rev().filter_map(|message| message.as_assistant());
+        answers.find_map(|answer| self.context_size_after(answer)).unwrap_or_default()
+    }
+
+    /// The size after an answer. `None` if the answer failed before anything was counted.
+    pub fn context_size_after(&self, answer: &AssistantMessage) -> Option<ContextSize> {
+        counted_tokens(answer).map(|tokens| match tokens {
+            0 => self.estimated_size(),
+            tokens => ContextSize { tokens, is_estimate: false },
+        })
+    }
+
+    fn estimated_size(&self) -> ContextSize {
+        let model = &self.snapshot().model;
+        let report = context_report(&Measured {
+            model,
+            sections: &self.control.told.sections(model),
+            tools: self.tools().specs(),
+            messages: &self.messages(),
+            opening: None,
+            cached: 0,
+        });
+        ContextSize { tokens: report.total_tokens, is_estimate: true }
+    }
+
     /// The cost of the next request before a new message is added.
     pub async fn context(&self) -> ContextReport {
         let snapshot = self.snapshot();
@@ -67,6 +103,13 @@ impl Session {
             cached,
         })
     }
+}
+
+/// The prompt tokens of an answer, 0 if the provider reported none. `None` for an answer that failed without a count.
+fn counted_tokens(answer: &AssistantMessage) -> Option<u64> {
+    let tokens = answer.usage.prompt_tokens();
+    let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+    (tokens > 0 || !failed).then_some(tokens)
 }
 
 pub fn context_report(measured: &Measured<'_>) -> ContextReport {

@@ -80,17 +80,7 @@ impl CompactionSession for CompactingSession {
     }
 
     fn recorded(&self) -> Result<Option<Vec<ConversationEntry>>, String> {
-        let source = self.control.recorder().source();
-        let Some(source) = source else { return Ok(None) };
-        let session = source.load_if_written().map_err(|error| error.to_string())?;
-        let (Some(mut session), Some(leaf)) = (session, &source.leaf) else { return Ok(Some(Vec::new())) };
-        let context = session.context_at(leaf).ok_or_else(|| format!("the session file has no entry `{leaf}`"))?;
-        let messages = history::prepare(context.messages).map(Arc::new);
-        let entries = context.entry_ids.into_iter().zip(messages).map(|(id, message)| {
-            let typed = matches!(&*message, Message::User(_)).then(|| typed_before(&session, &id)).flatten();
-            ConversationEntry { id, message, typed }
-        });
-        Ok(Some(entries.collect()))
+        recorded(&self.control)
     }
 
     fn left_branch(&self, target: Option<&EntryId>) -> Result<Option<LeftBranch>, String> {
@@ -165,6 +155,21 @@ impl CompactionSession for CompactingSession {
             }
         })
     }
+}
+
+/// Returns the conversation in the file; `None` for a session without a file.
+pub(crate) fn recorded(control: &Control) -> Result<Option<Vec<ConversationEntry>>, String> {
+    let source = control.recorder().source();
+    let Some(source) = source else { return Ok(None) };
+    let session = source.load_if_written().map_err(|error| error.to_string())?;
+    let (Some(mut session), Some(leaf)) = (session, &source.leaf) else { return Ok(Some(Vec::new())) };
+    let context = session.context_at(leaf).ok_or_else(|| format!("the session file has no entry `{leaf}`"))?;
+    let messages = history::prepare(context.messages).map(Arc::new);
+    let entries = context.entry_ids.into_iter().zip(messages).map(|(id, message)| {
+        let typed = matches!(&*message, Message::User(_)).then(|| typed_before(&session, &id)).flatten();
+        ConversationEntry { id, message, typed }
+    });
+    Ok(Some(entries.collect()))
 }
 
 impl CompactingSession {

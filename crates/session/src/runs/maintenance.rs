@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_agent::RunEnd;
 use omp_compaction::{
-    BranchNote, Compacted, CompactionFailure, CompactionReason, CompactionRequest, Compactor, TreeMove,
+    BranchNote, Compacted, CompactionFailure, CompactionReason, CompactionRequest, Compactor, ShakeMode, TreeMove,
 };
 use omp_store::EntryId;
 use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, ThinkingLevel, Transcript};
@@ -190,6 +190,16 @@ impl Actor {
     fn tokens(&mut self) -> u64 {
         let (session, upkeep, transcript) = self.at_work(&CancellationToken::new());
         upkeep.tokens(&session, transcript)
+    }
+
+    /// Leaves out heavy content on request of the user.
+    pub(crate) fn shake(&mut self, mode: ShakeMode) -> Result<u64, String> {
+        let cancel = CancellationToken::new();
+        let (session, upkeep, transcript) = self.at_work(&cancel);
+        let saved = upkeep.shake_by_hand(&session, transcript, mode).map_err(|failure| failure.told())?;
+        self.control.conversation_replaced();
+        self.publish(false);
+        Ok(saved)
     }
 
     /// Writes a handoff document on request of the user.

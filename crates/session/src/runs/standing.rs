@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use omp_policy::ApprovalMode;
 use omp_types::{Message, ServiceTier, Terms};
 
 use crate::features::EndReason;
@@ -26,6 +27,8 @@ pub(crate) struct Standing {
     tier: Option<ServiceTier>,
     repeat: Option<Repeat>,
     pub prepared: Preparations,
+    /// The approval mode that the user chose during the session.
+    pub chosen_mode: Option<ApprovalMode>,
     /// Why the session will end.
     pub end: EndReason,
 }

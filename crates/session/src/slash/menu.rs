@@ -97,6 +97,7 @@ pub const MENU: &[MenuEntry] = &[
     entry("session delete info", Session, Nothing),
     entry("rename", Session, Nothing),
     entry("compact edit", Session, Nothing),
+    entry("shake elide images", Session, Nothing),
     entry("handoff", Session, Nothing),
     entry("fork", Session, Nothing),
     entry("branch", Session, Nothing),

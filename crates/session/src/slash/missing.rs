@@ -27,7 +27,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("remove-dir", "omp has one workspace: the folder it was started in"),
     ("reset", "`/new` starts a new session"),
     ("review", "ask the model, or write a command file with that name"),
-    ("shake", "`/compact` shortens the conversation"),
     ("share", "`/export` writes a page you can share"),
     ("ssh", "omp has no ssh tool yet"),
     ("stats", "`/usage` shows tokens and cost of this session"),

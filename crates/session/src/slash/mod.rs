@@ -119,6 +119,8 @@ pub enum CommandScreen {
     Page { title: String, text: String },
     /// A file to open in the user's own editor.
     Edit(PathBuf),
+    /// A text to edit in the user's own editor. The edited text is submitted after `line`.
+    EditText { text: String, line: String },
 }
 
 /// An item of a [`CommandScreen::Menu`].

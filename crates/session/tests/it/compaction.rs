@@ -5,11 +5,14 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use omp_compaction::{
     BeforeSummary, BranchNote, Compacting, CompactionPlan, CompactionReason, CompactionStrategy, IdleCompaction,
-    RemoteSummary,
+    RemoteSummary, ShakeMode,
 };
 use omp_session::{Command, Prepared, Prompt, RunEnd, SessionEvent, SessionFeature, SessionOptions};
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
-use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
+use omp_types::{
+    Api, AssistantMessage, Content, ErrorKind, ImageContent, Message, Model, ModelError, ToolCall, ToolResultMessage,
+    UserMessage, text_of,
+};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -354,6 +357,67 @@ async fn compacting_by_hand_aborts_what_runs() {
     assert_eq!(end, RunEnd::Aborted);
     gate.open();
     assert!(compacting.await.unwrap().unwrap().summary.contains("SUMMARY"));
+}
+
+#[tokio::test]
+async fn with_nothing_to_compact_the_work_goes_on() {
+    for strategy in [CompactionStrategy::ContextFull, CompactionStrategy::Shake] {
+        let gate = omp_testkit::Gate::new();
+        let mut stage = Stage::with(turns([said("done")]).gated(&gate), |options| {
+            small(options);
+            options.compaction.settings.strategy = strategy;
+        });
+        stage.send(Command::Prompt(vec![Content::text("work")].into())).await;
+        stage.llm.until_requests(1).await;
+        assert_eq!(stage.session.compact(None).await.unwrap_err(), "Nothing to compact (session too small)");
+        gate.open();
+        let (_, end) = stage.until_idle(|_| {}).await;
+        assert_eq!(end, RunEnd::Finished, "{strategy:?}");
+    }
+}
+
+/// A conversation with a long result and a picture, long ago.
+fn heavy() -> Vec<Message> {
+    let call = ToolCall { id: "1".into(), name: "read".into(), ..ToolCall::default() };
+    let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
+    answer.content = vec![Content::ToolCall(call.clone())];
+    let mut result = ToolResultMessage::error(&call, &much("result"));
+    result.is_error = false;
+    let mut last = AssistantMessage::empty(Api::Demo, "p", "m");
+    last.content = vec![Content::text(much("answer"))];
+    let picture = Content::Image(ImageContent { data: "aGk=".into(), mime_type: "image/png".into() });
+    let question = UserMessage { content: vec![Content::text("look"), picture], ..UserMessage::text("") };
+    vec![Message::User(question), Message::Assistant(answer), Message::ToolResult(result), Message::Assistant(last)]
+}
+
+#[tokio::test]
+async fn shaking_leaves_out_old_results_or_pictures() {
+    for (mode, has_picture, is_short) in [(ShakeMode::Elide, true, true), (ShakeMode::Images, false, false)] {
+        let mut stage = Stage::with(turns([said("done")]), |options| {
+            small(options);
+            options.resumed = heavy().into();
+        });
+        let saved = stage.session.shake(mode).await.unwrap();
+        assert!(saved > 500, "{mode:?}: {saved}");
+        assert_eq!(stage.session.shake(mode).await.unwrap_err(), "Nothing to shake.", "{mode:?}");
+        stage.prompt("go on").await;
+        let sent = format!("{:?}", stage.llm.requests()[0].messages);
+        assert_eq!(sent.contains("image/png"), has_picture, "{mode:?}");
+        assert_eq!(sent.contains("characters left out"), is_short, "{mode:?}");
+        assert_eq!(last_entry(&stage, "custom")["customType"], "blanked", "{mode:?}: a resumed session sends the same");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_shaken_while_a_model_answers() {
+    let gate = omp_testkit::Gate::new();
+    let mut stage = Stage::with(turns([said("done")]).gated(&gate), small);
+    stage.send(Command::Prompt(vec![Content::text("work")].into())).await;
+    stage.llm.until_requests(1).await;
+    let refused = stage.session.shake(ShakeMode::Elide).await.unwrap_err();
+    assert_eq!(refused, "Cannot shake while a response is in progress");
+    gate.open();
+    assert_eq!(stage.until_idle(|_| {}).await.1, RunEnd::Finished);
 }
 
 async fn ended(stage: &mut Stage) -> (CompactionReason, Option<String>, Vec<String>) {

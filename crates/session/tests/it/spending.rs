@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use omp_session::{
-    Account, BreakCause, BudgetLimits, Command, OWN_SOURCE, RunBudget, RunEnd, SessionEvent, SessionOptions, Spent,
-    StandardFeatures, Titling,
+    Account, BreakCause, BudgetLimits, Command, ContextSize, OWN_SOURCE, RunBudget, RunEnd, SessionEvent,
+    SessionFeature, SessionOptions, Spent, StandardFeatures, Titling,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{
@@ -58,6 +58,25 @@ fn account(stage: &Stage) -> Arc<Account> {
 
 fn causes(stage: &Stage) -> Vec<(&'static str, usize)> {
     account(stage).breaks.iter().map(|(cause, broken)| (cause.as_str(), broken.times)).collect()
+}
+
+#[tokio::test]
+async fn the_context_is_what_the_provider_counted_or_an_estimate() {
+    let counted = Turn::text("two").usage(TokenCounts { input: 40, cache_read: 2, ..TokenCounts::default() });
+    let failed = Reply::fail(ModelError::new(ErrorKind::BadRequest, "no"));
+    let replies = [Turn::text("one").into(), counted.into(), failed, Turn::text("three").into()];
+    let mut stage = Stage::with(ScriptedLlm::new(replies), |_| {});
+    assert_eq!(stage.session.context_size(), ContextSize::default());
+    stage.prompt(&"word ".repeat(1_000)).await;
+    let first = stage.session.context_size();
+    assert!(first.is_estimate && first.tokens > 900, "{first:?}");
+    for _ in ["counted", "failed"] {
+        stage.prompt("go on").await;
+        assert_eq!(stage.session.context_size(), ContextSize { tokens: 42, is_estimate: false });
+    }
+    stage.prompt("go on").await;
+    let last = stage.session.context_size();
+    assert!(last.is_estimate && last.tokens > first.tokens, "{last:?}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omp_policy::ApprovalMode;
+use omp_session::ContextSize;
 use omp_stdx::{display_width, sanitize};
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Style, Symbol, SymbolPreset, Theme, Token};
@@ -33,8 +34,10 @@ pub struct StatusBar {
     pub model: String,
     /// `None` for a model without thinking.
     pub thinking: Option<ThinkingLevel>,
-    /// Tokens of the newest prompt, and of the model's context window.
-    pub context: (u64, u64),
+    /// The newest prompt that was answered.
+    pub context: ContextSize,
+    /// Tokens of the model's context window; 0 if unknown.
+    pub window: u64,
     pub usage: Usage,
     /// Output tokens per second of the last answer.
     pub rate: Option<f64>,

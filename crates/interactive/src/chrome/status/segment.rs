@@ -1,5 +1,6 @@
 //! The segments of the status line: their names and what each shows. A segment without a value is left out.
 
+use omp_session::ContextSize;
 use omp_stdx::format;
 use omp_tui::{Style, Symbol, Theme, Token};
 use omp_types::ThinkingLevel;
@@ -109,7 +110,7 @@ impl Segment {
             }
             Self::Cost => Vec::new(),
             Self::ContextPct => context(status, theme),
-            Self::ContextTotal => count("", status.context.1, " window"),
+            Self::ContextTotal => count("", status.window, " window"),
             Self::TimeSpent => {
                 one(format!("{}{}", theme.symbol(Symbol::IconTime), spent(status.spent.as_secs())), Token::Muted)
             }
@@ -225,7 +226,7 @@ fn cache_hit(usage: &omp_types::Usage) -> Option<String> {
 }
 
 fn context(status: &StatusBar, theme: &Theme) -> Vec<Piece> {
-    let (tokens, window) = status.context;
+    let (ContextSize { tokens, is_estimate }, window) = (status.context, status.window);
     if window == 0 {
         return Vec::new();
     }
@@ -234,7 +235,8 @@ fn context(status: &StatusBar, theme: &Theme) -> Vec<Piece> {
     let token = reached.map_or(Token::StatusLineContext, |(_, _, token)| *token);
     let shown = if tokens == 0 { "0".to_owned() } else { format!("{percent:.1}") };
     let icon = theme.symbol(Symbol::IconContext);
-    vec![(format!("{icon}{shown}%/{}", format::compact(window)), theme.fg(token))]
+    let about = if is_estimate { "~" } else { "" };
+    vec![(format!("{icon}{about}{shown}%/{}", format::compact(window)), theme.fg(token))]
 }
 
 /// Returns a duration without fractions: `42s`, `5m 3s`, `2h 5m`.

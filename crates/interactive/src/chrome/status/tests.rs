@@ -11,7 +11,8 @@ fn status() -> StatusBar {
     StatusBar {
         model: "mock/mock-model".into(),
         thinking: Some(ThinkingLevel::Medium),
-        context: (6_000, 200_000),
+        context: ContextSize { tokens: 6_000, is_estimate: false },
+        window: 200_000,
         usage,
         rate: Some(42.04),
         git: Some(GitFacts { branch: "main".into(), unstaged: Some(2), staged: Some(1), untracked: Some(0) }),
@@ -161,10 +162,16 @@ fn a_long_line_of_a_command_is_cut_and_takes_nothing_away() {
 }
 
 #[test]
+fn an_estimated_context_is_marked() {
+    let about = StatusBar { context: ContextSize { tokens: 6_000, is_estimate: true }, ..status() };
+    check(&about, json!({"preset": "custom", "leftSegments": ["context_pct"]}), 40, "~3.0%/200k");
+}
+
+#[test]
 fn the_context_changes_its_color_by_share_and_by_count() {
     let theme = Theme::dark();
     let style = |tokens: u64, window: u64| {
-        let status = StatusBar { context: (tokens, window), ..status() };
+        let status = StatusBar { context: ContextSize { tokens, is_estimate: false }, window, ..status() };
         let settings = json!({"preset": "custom", "leftSegments": ["context_pct"], "transparent": true});
         drawn(&status, &settings, 40, &theme).spans[0].style
     };
