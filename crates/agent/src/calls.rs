@@ -21,10 +21,12 @@ use crate::tool::{Concurrency, ToolCx, ToolError, ToolOutput};
 const ABORTED: &str = "Aborted by the user.";
 const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what there was until then.";
 
-/// Whether the result of a call says that the user aborted it.
+/// Whether the result of a call says that the user aborted it. A tool that keeps its own partial result has `aborted` in its
+/// details.
 pub fn was_aborted(result: &ToolResultMessage) -> bool {
     let text = text_of(&result.content);
-    result.is_error && (text.ends_with(ABORTED) || text.ends_with(ABORTED_MIDWAY))
+    let by_loop = result.is_error && (text.ends_with(ABORTED) || text.ends_with(ABORTED_MIDWAY));
+    by_loop || result.details.as_ref().is_some_and(|details| details["aborted"] == true)
 }
 const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
 

@@ -23,7 +23,8 @@ pub(crate) fn looks_at(sizes: &[(usize, usize)], mut draw: impl FnMut(&Space<'_>
     let (dark, light) = (Theme::dark(), Theme::light());
     let (mut shown, mut styles) = (String::new(), Vec::new());
     for (width, height) in sizes.iter().copied() {
-        let mut rows = |theme: &Theme| draw(&Space { width, height, theme, focused: true });
+        let mut rows =
+            |theme: &Theme| draw(&Space { width, height, theme, focused: true, keys: &omp_tui::DefaultKeys });
         let (dark, light) = (rows(&dark), rows(&light));
         assert_eq!(dark.len(), light.len(), "as many rows in both themes");
         writeln!(shown, "{width}x{height}").unwrap();

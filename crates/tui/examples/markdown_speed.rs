@@ -16,7 +16,7 @@ const PART: &str = "## Heading\n\nSome *text* with **strong** words, `code`, a [
 fn main() -> std::io::Result<()> {
     let text = PART.repeat(100_000 / PART.len() + 1);
     let theme = Theme::new("speed", 1, |token| Color::Indexed(token as u8));
-    let space = |width| Space { width, height: 40, theme: &theme, focused: false };
+    let space = |width| Space { width, height: 40, theme: &theme, focused: false, keys: &omp_tui::DefaultKeys };
     let mut out = std::io::stdout().lock();
 
     let mut markdown = Markdown::default();

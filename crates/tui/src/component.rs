@@ -24,6 +24,22 @@ pub struct Space<'a> {
     pub theme: &'a Theme,
     /// Whether the component has the focus and shows its cursor.
     pub focused: bool,
+    pub keys: &'a dyn KeyNames,
+}
+
+/// Names the keys in hints. Components know only the default keys, but the user may have bound others.
+pub trait KeyNames {
+    /// Returns the key to show instead of a default one; `None` if no key does the same.
+    fn shown(&self, default: &str) -> Option<String>;
+}
+
+/// For a place where no keys can be bound.
+pub struct DefaultKeys;
+
+impl KeyNames for DefaultKeys {
+    fn shown(&self, default: &str) -> Option<String> {
+        Some(default.to_owned())
+    }
 }
 
 impl<'a> Space<'a> {

@@ -234,7 +234,10 @@ mod tests {
     fn drawn(rows: &[(DiffKind, usize, &str)], width: usize) -> String {
         let theme = theme();
         let diff = Diff::new(lines(rows));
-        marked(&draw_diff(&diff, &Space { width, height: 10, theme: &theme, focused: false }))
+        marked(&draw_diff(
+            &diff,
+            &Space { width, height: 10, theme: &theme, focused: false, keys: &crate::DefaultKeys },
+        ))
     }
 
     #[test]
@@ -283,7 +286,7 @@ mod tests {
         ];
         let theme = theme();
         let diff = Diff::new(lines(&rows)).of("src/a.rs");
-        let space = Space { width: 40, height: 10, theme: &theme, focused: false };
+        let space = Space { width: 40, height: 10, theme: &theme, focused: false, keys: &crate::DefaultKeys };
         insta::assert_snapshot!(marked(&draw_diff(&diff, &space)), @"
         {toolDiffContext|1   }{syntaxComment|/* a}
         {toolDiffContext on toolDiffRemovedBg|2 }{b toolDiffRemoved on toolDiffRemovedBg|- }{syntaxComment on toolDiffRemovedBg|b */ }{syntaxKeyword on toolDiffRemovedBg|let }{syntaxVariable on toolDiffRemovedBg|x }{syntaxOperator on toolDiffRemovedBg|= }{syntaxNumber on toolDiffRemovedBg|1}{syntaxPunctuation on toolDiffRemovedBg|;}
@@ -299,7 +302,7 @@ mod tests {
     #[test]
     fn a_long_diff_is_folded_and_its_lines_are_counted() {
         let theme = theme();
-        let space = Space { width: 12, height: 10, theme: &theme, focused: false };
+        let space = Space { width: 12, height: 10, theme: &theme, focused: false, keys: &crate::DefaultKeys };
         let diff = |count: usize, text: &str| {
             let line = |at| DiffLine { kind: DiffKind::Added, line: at, text: text.to_owned() };
             Diff::new((1..=count).map(line).collect())
@@ -332,7 +335,7 @@ mod tests {
         fn any_lines_are_drawn(old in "[a-c \t日\u{1b}]{0,20}", new in "[a-c \t日\u{1b}]{0,20}", width in 0usize..20) {
             let theme = theme();
             let rows = Diff::new(lines(&[(DiffKind::Removed, 1, &old), (DiffKind::Added, 1, &new)])).of("a.rs");
-            let drawn = draw_diff(&rows, &Space { width, height: 10, theme: &theme, focused: false });
+            let drawn = draw_diff(&rows, &Space { width, height: 10, theme: &theme, focused: false, keys: &crate::DefaultKeys });
             prop_assert!(drawn.iter().all(|row| row.width() <= width.max(6) && !row.text().contains(char::is_control)));
         }
     }

@@ -23,7 +23,7 @@ pub mod text;
 mod theme;
 mod widgets;
 
-pub use component::{Component, Reaction, Space};
+pub use component::{Component, DefaultKeys, KeyNames, Reaction, Space};
 pub use diagram::Diagrams;
 pub use editor::{Attachment, Completion, Editor, VimMode, VimReply};
 pub use emulator::Emulator;

@@ -1,7 +1,7 @@
 //! Draws the rows below the transcript, and paints the screen.
 
 use omp_tui::text::clip;
-use omp_tui::{Line, Rows, Token};
+use omp_tui::{Line, Rows, Space, Token};
 use tokio::time::Instant;
 
 use super::Running;
@@ -74,9 +74,12 @@ impl Running {
     }
 
     fn typed(&mut self) -> Vec<Line> {
-        let Self { screen, dialog, prompt, .. } = self;
+        let Self { screen, dialog, prompt, around, .. } = self;
         screen.with_space(|space| match dialog {
-            Some(open) => open.dialog.draw(space),
+            Some(open) => {
+                let keys = around.keymap.names(open.dialog.context());
+                open.dialog.draw(&Space { keys: &keys, ..*space })
+            }
             None => prompt.draw(space),
         })
     }

@@ -164,7 +164,7 @@ impl Running {
             let own = self.work.shell.is_some();
             self.screens.quiet = if own { Quiet::default() } else { Quiet::after(!self.prompt.is_empty()) };
             if !own && !self.presses.focused && self.around.habits.calls.asked {
-                self.tty.notify("omp: a command needs you");
+                self.call("A command needs your input");
             }
         }
         if open || self.screens.was_open {
@@ -309,7 +309,8 @@ mod tests {
 
     fn drawn(screens: &mut Screens, width: usize, height: usize, now: Instant) -> Option<Vec<String>> {
         let theme = omp_tui::Theme::colorless();
-        let rows = screens.draw(&Space { width, height, theme: &theme, focused: true }, now)?;
+        let rows =
+            screens.draw(&Space { width, height, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys }, now)?;
         Some(rows.iter().map(|row| row.text().trim_end().to_owned()).collect())
     }
 

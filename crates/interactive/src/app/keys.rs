@@ -31,10 +31,10 @@ impl Running {
         if self.work.hint.take().is_some() {
             self.screen.mark(Dirty::Now);
         }
+        if let Some(action) = self.over_dialog(&input) {
+            return self.obey(action).await;
+        }
         match &mut self.dialog {
-            Some(open) if open.dialog.cycles_approval() && self.around.keymap.is_cycle(&input) => {
-                self.obey(Action::CycleApproval).await;
-            }
             Some(open) => {
                 let context = open.dialog.context();
                 let known = match input {
@@ -49,6 +49,13 @@ impl Running {
                 self.prompt_step(step).await;
             }
         }
+    }
+
+    /// Returns the action of a key that the application takes even if a dialog is open.
+    fn over_dialog(&self, input: &Input) -> Option<Action> {
+        let (open, Input::Key(key)) = (self.dialog.as_ref()?, input) else { return None };
+        let action = self.around.keymap.action_over(open.dialog.context(), key);
+        action.filter(|action| open.asks || !matches!(action, Action::CycleApproval))
     }
 
     pub(super) async fn step(&mut self, step: DialogStep) {

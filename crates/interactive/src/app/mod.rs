@@ -129,7 +129,8 @@ async fn run_app(app: App) -> Left {
     let App { tty, host, surroundings, prompt, look, start } = app;
     let outside = prompt.outside.clone();
     let vim = look.habits.vim;
-    let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
+    let keymap = Rc::new(look.keymap);
+    let screen = Screen::new(&*tty, look.theme, keymap.clone(), Gallery::new(look.pictures), look.redraws);
     let pulse = Arc::new(Notify::new());
     let screens = Screens::new(tty.size(), pulse.clone());
     let host_name = surroundings.host_name();
@@ -138,7 +139,7 @@ async fn run_app(app: App) -> Left {
             host,
             surroundings,
             outside,
-            keymap: look.keymap,
+            keymap,
             habits: look.habits,
             costs: Rc::new(Cell::new(look.costs)),
             news,
@@ -194,7 +195,7 @@ struct Around {
     host: Arc<dyn SessionHost>,
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
-    keymap: Keymap,
+    keymap: Rc<Keymap>,
     habits: Habits,
     /// Updated when the settings change.
     costs: Rc<Cell<CostLines>>,
@@ -205,6 +206,9 @@ struct Around {
 
 struct OpenDialog {
     dialog: Box<dyn Dialog>,
+    /// Whether the dialog asks the user something, rather than being opened by the user. The approval mode can be changed
+    /// meanwhile.
+    asks: bool,
     /// The id of the question that the dialog shows.
     question: Option<u64>,
     /// The id of the call that the question is about.

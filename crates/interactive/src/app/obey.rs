@@ -126,6 +126,13 @@ impl Running {
         self.work.hint = Some(text.to_owned());
     }
 
+    /// Says that something has to be stopped first, and how.
+    pub(super) fn hint_at_running(&mut self, what: &str) {
+        let stop = self.around.keymap.shown("app.interrupt");
+        let how = if stop.is_empty() { String::new() } else { format!("; press {stop} to stop it") };
+        self.hint(&format!("{what}{how}"));
+    }
+
     /// Whether a command of the user, the model or a compaction runs.
     fn is_busy(&self) -> bool {
         let summing_up = self.work.working.as_ref().is_some_and(|working| working.summing_up);
@@ -167,13 +174,13 @@ impl Running {
         }
         self.prompt.clear();
         self.presses.leaves_until = Some(Instant::now() + LEAVES_WITHIN);
-        self.hint("press ctrl+c again to exit");
+        let clear = self.around.keymap.shown("app.clear");
+        self.hint(&format!("press {clear} again to exit"));
     }
 
     fn exit(&mut self) {
         if self.is_busy() {
-            let stop = self.around.keymap.shown("app.interrupt");
-            return self.hint(&format!("a turn is running; press {stop} to stop it"));
+            return self.hint_at_running("a turn is running");
         }
         self.go(Leave::Wanted);
     }
@@ -243,6 +250,7 @@ impl Running {
         self.give_back(back.iter().map(Submission::of).collect());
     }
 
+    /// An open question stays whatever the new mode is: only an answer runs the call.
     async fn cycle_approval(&mut self) {
         let Some(live) = &self.live else { return };
         let mode = live.session.snapshot().approval_mode.next();

@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 use std::time::SystemTime;
 
-use omp_session::{SessionHost, SessionListing, conversation};
-use omp_types::{AssistantMessage, Message};
+use omp_agent::Outcome;
+use omp_session::{Session, SessionHost, SessionListing, conversation};
+use omp_types::{AssistantMessage, Message, ToolCall};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::screen::Dirty;
@@ -50,7 +52,7 @@ impl Running {
         let messages = live.session.messages();
         let last = messages.iter().rev().filter_map(|message| message.as_assistant()).map(AssistantMessage::text);
         let last = last.into_iter().find(|text| !text.trim().is_empty());
-        let command = messages.iter().rev().find_map(|message| last_command(message));
+        let command = messages.iter().rev().find_map(|message| last_command(&live.session, message));
         let text = match which {
             "" => {
                 let pieces = copyables(last.as_deref(), command.as_deref());
@@ -175,8 +177,11 @@ impl Running {
 }
 
 /// Returns the newest command that the model ran in an answer.
-fn last_command(message: &Message) -> Option<String> {
+fn last_command(session: &Session, message: &Message) -> Option<String> {
     let calls = message.as_assistant()?.tool_calls().collect::<Vec<_>>();
-    let commands = calls.into_iter().rev().filter_map(|call| call.arguments.get("command")?.as_str());
-    commands.map(str::to_owned).next()
+    let command = |call: &&ToolCall| {
+        let arguments = Value::Object(call.arguments.clone());
+        session.view(&call.name, &arguments, Outcome::Running)?.command
+    };
+    calls.iter().rev().find_map(command)
 }

@@ -22,7 +22,7 @@ impl Running {
             return self.note(Tone::Error, "plan mode is not active\nhint: /plan begins it");
         }
         let plan = live.session.plan().unwrap_or_default();
-        self.show_dialog(Box::new(PlanDialog::new(plan, Quiet::after(false))));
+        self.show_asking(Box::new(PlanDialog::new(plan, Quiet::after(false))));
     }
 
     /// An edited plan is written to its file and is part of the message.

@@ -37,13 +37,13 @@ impl Running {
             QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),
             QuestionKind::OpenUrl { url, reason } => Box::new(OpenUrlDialog::new(id, url, reason).quiet(quiet)),
         };
-        self.dialog = Some(OpenDialog { dialog, question: Some(id), call });
+        self.dialog = Some(OpenDialog { dialog, asks: true, question: Some(id), call });
         self.screen.mark(Dirty::Now);
     }
 
-    /// Whether the session waits for the user.
+    /// Whether the session waits for the user, even if another dialog covers the question.
     pub(super) fn is_asking(&self) -> bool {
-        self.dialog.as_ref().is_some_and(|open| open.question.is_some())
+        !self.questions.is_empty() || self.dialog.as_ref().is_some_and(|open| open.question.is_some())
     }
 
     /// Closes a question that is no longer pending, or all of them.
@@ -72,12 +72,22 @@ impl Running {
         self.command(Command::Answer { id, answer: Answer::No }).await;
     }
 
+    /// Shows a dialog that the user has opened.
     pub(super) fn show_dialog(&mut self, dialog: Box<dyn Dialog>) {
+        self.show(dialog, false);
+    }
+
+    /// Shows a dialog that asks the user something.
+    pub(super) fn show_asking(&mut self, dialog: Box<dyn Dialog>) {
+        self.show(dialog, true);
+    }
+
+    fn show(&mut self, dialog: Box<dyn Dialog>, asks: bool) {
         // Other dialogs do not replace a question, because the session waits for its answer.
         if self.dialog.as_ref().is_some_and(|open| open.question.is_some()) {
             return;
         }
-        self.dialog = Some(OpenDialog { dialog, question: None, call: None });
+        self.dialog = Some(OpenDialog { dialog, asks, question: None, call: None });
         self.screen.mark(Dirty::Now);
     }
 }

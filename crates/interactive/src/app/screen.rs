@@ -1,5 +1,6 @@
 //! The screen: the transcript, the rows below it, and when they are painted.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use omp_tui::{CellSize, Frame, ImageWay, Line, Overlay, Painted, PaneText, Profi
 use tokio::time::Instant;
 
 use crate::chrome::Working;
+use crate::keymap::{KeyContext, Keymap};
 use crate::transcript::{Gallery, Log};
 use crate::tty::Tty;
 
@@ -46,6 +48,7 @@ pub struct Screen {
     renderer: Renderer,
     pub log: Log,
     pub gallery: Gallery,
+    keymap: Rc<Keymap>,
     /// The theme as given, and as the terminal can show it.
     given: Arc<Theme>,
     theme: Arc<Theme>,
@@ -72,7 +75,13 @@ struct Resizing {
 }
 
 impl Screen {
-    pub fn new(tty: &dyn Tty, theme: Arc<Theme>, gallery: Gallery, redraws: Option<Redraws>) -> Self {
+    pub fn new(
+        tty: &dyn Tty,
+        theme: Arc<Theme>,
+        keymap: Rc<Keymap>,
+        gallery: Gallery,
+        redraws: Option<Redraws>,
+    ) -> Self {
         let now = Instant::now();
         let (way, cell) = tty.images();
         gallery.set_terminal(way, cell);
@@ -80,6 +89,7 @@ impl Screen {
             renderer: Renderer::new(tty.profile(), tty.size()),
             log: Log::default(),
             gallery,
+            keymap,
             theme: Arc::new(theme.at_depth(tty.profile().colors)),
             given: theme,
             below: Below::default(),
@@ -157,7 +167,8 @@ impl Screen {
 
     pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
         let Size { width, height } = self.renderer.size();
-        draw(&Space { width, height, theme: &self.theme, focused: true })
+        let keys = self.keymap.names(KeyContext::Editor);
+        draw(&Space { width, height, theme: &self.theme, focused: true, keys: &keys })
     }
 
     pub fn resize(&mut self, size: Size) {
@@ -221,8 +232,9 @@ impl Screen {
 
     pub fn paint(&mut self, tty: &mut dyn Tty) {
         let Size { width, height } = self.renderer.size();
-        let theme = self.theme.clone();
-        let space = Space { width, height, theme: &theme, focused: true };
+        let (theme, keymap) = (self.theme.clone(), self.keymap.clone());
+        let keys = keymap.names(KeyContext::Editor);
+        let space = Space { width, height, theme: &theme, focused: true, keys: &keys };
         self.lay_out(&space);
         self.bytes.clear();
         self.bytes.append(&mut self.gallery.take_bytes());

@@ -46,7 +46,7 @@ impl Running {
             return false;
         };
         if self.work.shell.is_some() {
-            self.work.hint = Some("a command is running; press esc to stop it".to_owned());
+            self.hint_at_running("a command is running");
             return false;
         }
         let block = Rc::new(RefCell::new(ShellBlock::new(ran_by, command, private)));

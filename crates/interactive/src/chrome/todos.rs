@@ -50,7 +50,7 @@ mod tests {
     #[track_caller]
     fn check(phases: &[TaskPhase], all: bool, expect: &[&str]) {
         let theme = Theme::colorless();
-        let space = Space { width: 60, height: 10, theme: &theme, focused: true };
+        let space = Space { width: 60, height: 10, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let rows: Vec<_> = todo_rows(phases, all, &space).iter().map(Line::text).collect();
         assert_eq!(rows, expect);
     }

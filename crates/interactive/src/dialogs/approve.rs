@@ -4,16 +4,17 @@ mod editing;
 
 use std::sync::Arc;
 
+use omp_agent::Effect;
 use omp_policy::{RuleLevel, RuleOffer, RuleScope};
 use omp_session::{Answer, CallDetails};
 use omp_stdx::sanitize::on_one_line;
+use omp_stdx::truncate::rows_shown;
 use omp_tui::text::clip;
 use omp_tui::{Input, Key, KeyCode, Line, ListWindow, Mods, Space, Style, Token};
-use omp_view::{Block, View};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::card::{argument_rows, command, command_rows, view_rows};
+use super::card::{argument_rows, command_rows, view_rows};
 use super::field::Field;
 use super::letters::{Heard, Letters};
 use super::quiet::Quiet;
@@ -337,11 +338,15 @@ impl ApproveDialog {
         let rows = self.body(&space, rule.is_none());
         self.draw_page(sheet, rows, page);
         if self.below + self.scroll > 0 {
-            sheet.muted(&format!("… {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
+            let keys: Vec<String> = ["pageUp", "pageDown"].iter().filter_map(|key| space.keys.shown(key)).collect();
+            let keys = if keys.is_empty() { String::new() } else { format!(" ({})", keys.join(", ")) };
+            sheet.muted(&format!("… {} above, {} below{keys}", self.scroll, self.below));
         }
     }
 
+    /// Draws as many rows as fit above a note about the others.
     fn draw_page(&mut self, sheet: &mut Sheet<'_>, rows: Vec<Line>, page: usize) {
+        let page = rows_shown(rows.len(), page);
         self.page = page;
         self.scroll = self.scroll.min(rows.len().saturating_sub(page));
         self.below = rows.len().saturating_sub(self.scroll + page);
@@ -386,9 +391,9 @@ impl ApproveDialog {
     fn body(&self, inner: &Space<'_>, with_rule: bool) -> Vec<Line> {
         let (details, text) = (&self.approval.details, inner.theme.fg(Token::Text));
         let line = |line: &str, style| wrapped(&on_one_line(line), inner.width, style);
-        let mut rows = match (&details.preview, command(&self.approval.arguments)) {
+        let mut rows = match (&details.preview, &details.command) {
             (Some(view), _) => view_rows(view, inner),
-            (None, Some(_)) => command_rows(&self.approval.arguments, inner),
+            (None, Some(command)) => command_rows(command, &self.approval.arguments, inner),
             (None, None) => argument_rows(&self.approval.arguments, inner),
         };
         rows.extend(line(&self.why(), inner.theme.fg(Token::Warning)));
@@ -402,29 +407,17 @@ impl ApproveDialog {
     /// The reason as a sentence.
     fn why(&self) -> String {
         let reason = self.approval.reason.as_deref().unwrap_or_default();
-        let would = ["write to ", "read ", "use "].iter().any(|verb| reason.starts_with(verb));
-        let reason = if would { format!("it would {reason}") } else { reason.to_owned() };
+        let needs_access = !self.approval.details.denied.is_empty();
+        let reason = if needs_access { format!("it would {reason}") } else { reason.to_owned() };
         let mut chars = reason.chars();
         chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
     }
 
-    /// The effects that are not said already: by the command, by the change that is shown, or by the reason.
+    /// The effects that are not said already.
     fn changes(&self) -> impl Iterator<Item = &String> {
-        let PendingApproval { details, arguments, reason, .. } = &self.approval;
-        let is_command = command(arguments).is_some();
-        let named = arguments.get("path").and_then(Value::as_str);
-        let shown: Vec<&str> = details.preview.as_ref().map(shown_paths).into_iter().flatten().chain(named).collect();
-        let reason = reason.as_deref().unwrap_or_default();
-        let is_said = move |line: &str| {
-            let Some((kind, what)) = line.split_once(": ") else { return false };
-            let real = what.rsplit(" -> ").next().unwrap_or(what);
-            match kind {
-                "runs" | "reads" => is_command,
-                "writes" => shown.contains(&what) || reason.contains(&format!("{real} (")),
-                _ => false,
-            }
-        };
-        details.lines.iter().filter(move |line| !is_said(line))
+        let details = &self.approval.details;
+        let is_new = |at: usize| details.effects.get(at).is_none_or(|effect| !is_said(effect, details));
+        details.lines.iter().enumerate().filter(move |(at, _)| is_new(*at)).map(|(_, line)| line)
     }
 
     /// Shows the rule in full, so that nobody agrees to part of a rule. Returns `None` if it is too long for that.
@@ -437,14 +430,16 @@ impl ApproveDialog {
     }
 }
 
-/// The files that a change names.
-fn shown_paths(view: &View) -> Vec<&str> {
-    let headings = view.blocks.iter().filter_map(|block| match block {
-        Block::Diff(diff) => diff.heading(),
-        _ => None,
-    });
-    let titled = view.title.rsplit(' ').next();
-    headings.chain(titled).collect()
+/// Whether an effect is clear from the command, from the files that the call names, or from the reason.
+fn is_said(effect: &Effect, details: &CallDetails) -> bool {
+    let is_reason = details.denied.contains(effect);
+    match effect {
+        Effect::Run { .. } => details.command.is_some(),
+        Effect::Read(_) => details.command.is_some() || is_reason,
+        Effect::Write(path) => details.files.contains(path) || is_reason,
+        Effect::Use(_) => is_reason,
+        Effect::Connect { .. } | Effect::Follow { .. } | Effect::Unknown(_) => false,
+    }
 }
 
 impl Dialog for ApproveDialog {
@@ -525,18 +520,12 @@ impl Dialog for ApproveDialog {
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.enter(),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
-            (Mods::CTRL, KeyCode::Char('z')) => DialogStep::Do(Action::Suspend),
             (Mods::NONE | Mods::SHIFT, KeyCode::Char(letter)) => self.letter(letter),
             (Mods::NONE, KeyCode::Tab) => self.tab(),
             (Mods::NONE, KeyCode::Right) if points => self.rescope(false),
             (Mods::NONE, KeyCode::Left) if points => self.rescope(true),
             _ => DialogStep::Ignored,
         }
-    }
-
-    /// The question stays whatever the new mode is: only an answer runs the call.
-    fn cycles_approval(&self) -> bool {
-        self.instead.is_none() && self.editing.is_none()
     }
 
     fn wakes(&self) -> Option<Instant> {

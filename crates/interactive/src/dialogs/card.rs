@@ -56,16 +56,11 @@ pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
     fields.iter().flat_map(|(name, value)| argument(name, value, space.width, style)).collect()
 }
 
-/// The command line of a call that has one.
-pub(super) fn command(arguments: &Value) -> Option<&str> {
-    arguments.get("command")?.as_str()
-}
-
 /// Draws the command line, then the other arguments.
-pub(super) fn command_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
+pub(super) fn command_rows(command: &str, arguments: &Value, space: &Space<'_>) -> Vec<Line> {
     let (plain, muted) = (space.theme.fg(Token::ToolOutput), space.theme.fg(Token::Muted));
-    let mut rows = wrapped(&visible(command(arguments).unwrap_or_default().trim_end()), space.width, plain);
-    let others = arguments.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
+    let mut rows = wrapped(&visible(command.trim_end()), space.width, plain);
+    let others = arguments.as_object().into_iter().flatten().filter(|(_, value)| value.as_str() != Some(command));
     rows.extend(others.flat_map(|(name, value)| argument(name, value, space.width, muted)));
     rows
 }

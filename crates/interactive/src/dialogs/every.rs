@@ -74,7 +74,13 @@ fn no_key_makes_a_dialog_fall_over() {
         let mut dice = Dice(at as u64);
         for _ in 0..400 {
             let width = if dice.below(4) == 0 { dice.below(20) } else { 20 + dice.below(60) } as usize;
-            let space = Space { width, height: dice.below(30) as usize, theme: &theme, focused: true };
+            let space = Space {
+                width,
+                height: dice.below(30) as usize,
+                theme: &theme,
+                focused: true,
+                keys: &omp_tui::DefaultKeys,
+            };
             let rows = dialog.draw(&space);
             assert!(!rows.is_empty());
             for row in rows.iter().filter(|_| width >= 20) {

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_cursor_is_seen() {
         let theme = Theme::colorless();
-        let space = Space { width: 10, height: 5, theme: &theme, focused: true };
+        let space = Space { width: 10, height: 5, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let line = Field::with("0123456789").draw("> ", "", &space);
         assert_eq!((line.text().as_str(), line.cursor), ("> 3456789", Some(9)));
         assert_eq!(Field::default().draw("> ", "type to filter", &space).text(), "> type to…");

@@ -80,11 +80,6 @@ pub trait Dialog {
     /// Takes back a text that was edited in the user's own editor: see [`Action::EditDialogOutside`].
     fn edited(&mut self, _text: &str) {}
 
-    /// Whether the key that changes the approval mode does so while the dialog is open.
-    fn cycles_approval(&self) -> bool {
-        false
-    }
-
     /// Returns the context of its key bindings.
     fn context(&self) -> KeyContext {
         KeyContext::List

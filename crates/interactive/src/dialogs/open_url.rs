@@ -127,7 +127,8 @@ pub(super) mod tests {
         enter choose · esc cancel
         ");
         let theme = omp_tui::Theme::dark();
-        let rows = dialog().draw(&Space { width: 30, height: 24, theme: &theme, focused: true });
+        let rows =
+            dialog().draw(&Space { width: 30, height: 24, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
         let linked = rows.iter().flat_map(|row| &row.spans).filter(|span| span.link.is_some());
         let text: String = linked.map(|span| span.text.trim_end()).collect();
         assert_eq!(text, dialog().url.as_str());

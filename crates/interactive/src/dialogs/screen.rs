@@ -62,7 +62,7 @@ pub(super) fn type_text(dialog: &mut dyn Dialog, text: &str) {
 
 pub(super) fn draw(dialog: &mut dyn Dialog, width: usize) -> String {
     let theme = Theme::colorless();
-    let space = Space { width, height: 16, theme: &theme, focused: true };
+    let space = Space { width, height: 16, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
     let rows = dialog.draw(&space);
     for row in &rows {
         assert!(row.width() <= width, "{:?} is wider than {width}", row.text());

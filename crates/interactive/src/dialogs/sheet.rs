@@ -116,13 +116,14 @@ impl<'a> Sheet<'a> {
 
     /// Adds one row of keys with descriptions, the important ones first; those that do not fit are left out.
     pub fn finish(self, keys: &[(&str, &str)]) -> Vec<Line> {
-        let (row, _) = self.keys(keys);
+        let (row, _) = self.keys(&self.bound(keys));
         self.panel.finish(vec![row])
     }
 
     /// Adds all keys with descriptions on as many rows as needed.
     pub fn finish_with_all(self, keys: &[(&str, &str)]) -> Vec<Line> {
-        let (mut rows, mut left) = (Vec::new(), keys);
+        let keys = self.bound(keys);
+        let (mut rows, mut left) = (Vec::new(), keys.as_slice());
         while !left.is_empty() {
             let (row, fit) = self.keys(left);
             rows.push(row);
@@ -131,8 +132,13 @@ impl<'a> Sheet<'a> {
         self.panel.finish(rows)
     }
 
+    /// Returns the keys that are bound instead of the default ones.
+    fn bound<'k>(&self, keys: &[(&str, &'k str)]) -> Vec<(String, &'k str)> {
+        keys.iter().filter_map(|(key, meaning)| Some((self.space.keys.shown(key)?, *meaning))).collect()
+    }
+
     /// Returns a row of keys, and how many fit.
-    fn keys(&self, keys: &[(&str, &str)]) -> (Line, usize) {
+    fn keys(&self, keys: &[(String, &str)]) -> (Line, usize) {
         let theme = self.space.theme;
         // The border takes two columns more.
         let room = self.space.width.saturating_sub(if self.has_border { 2 } else { 0 });
@@ -144,7 +150,7 @@ impl<'a> Sheet<'a> {
                 break;
             }
             line.push(gap, theme.fg(Token::Dim));
-            line.push((*key).to_owned(), theme.fg(Token::Muted));
+            line.push(key.clone(), theme.fg(Token::Muted));
             line.push(format!(" {meaning}"), theme.fg(Token::Dim));
             held += 1;
         }
@@ -202,7 +208,7 @@ mod tests {
             (6, "model", "", "❯ mod…"),
             (0, "model", "", "❯ "),
         ] {
-            let space = Space { width, height: 5, theme: &theme, focused: true };
+            let space = Space { width, height: 5, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
             assert_eq!(Sheet::item(&space, true, what, facts).text(), row);
         }
     }

@@ -6,11 +6,14 @@
 mod file;
 mod table;
 
-use omp_tui::{Input, Key};
+use omp_tui::{Key, KeyNames};
 pub use table::Area;
 
 use self::table::ROWS;
 use crate::action::Action;
+
+/// Actions of the application that dialogs do not hide.
+const OVER_DIALOGS: [&str; 2] = ["app.suspend", "app.approval.cycle"];
 
 /// The context in which a key was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +82,11 @@ impl Keymap {
         row_named(name).is_some_and(|row| self.keys[row].contains(&key.canonical()))
     }
 
-    /// Whether the input changes the approval mode.
-    pub fn is_cycle(&self, input: &Input) -> bool {
-        matches!(input, Input::Key(key) if self.is("app.approval.cycle", key))
+    /// Returns the application's action for a key while a dialog is open, unless the key has a meaning in the dialog.
+    pub fn action_over(&self, context: KeyContext, key: &Key) -> Option<Action> {
+        let in_dialog = self.name_of(context, key);
+        let is_meant = |name: &&str| self.is(name, key) && in_dialog.is_none_or(|own| own == *name);
+        OVER_DIALOGS.into_iter().find(is_meant).and_then(table::action)
     }
 
     /// The first key is the one to show.
@@ -92,6 +97,11 @@ impl Keymap {
     /// For hints, such as `ctrl+o`, in the short form of dialogs. Empty when no key is bound.
     pub fn shown(&self, name: &str) -> String {
         self.keys_of(name).first().map(shown).unwrap_or_default().replace("escape", "esc")
+    }
+
+    /// Returns the names of the keys in a context, for hints that name default keys.
+    pub fn names(&self, context: KeyContext) -> BoundKeys<'_> {
+        BoundKeys { keymap: self, context }
     }
 
     /// Returns all bindings in the order of the table.
@@ -138,6 +148,47 @@ impl Keymap {
         };
         areas.iter().find_map(of_area)
     }
+}
+
+/// The keys that are bound in a context.
+pub struct BoundKeys<'a> {
+    keymap: &'a Keymap,
+    context: KeyContext,
+}
+
+impl KeyNames for BoundKeys<'_> {
+    fn shown(&self, default: &str) -> Option<String> {
+        if let Some(pair) = arrows(default) {
+            let keys: Vec<String> = pair.iter().filter_map(|key| self.shown(key)).collect();
+            return if keys == pair { Some(default.to_owned()) } else { (!keys.is_empty()).then(|| keys.join("/")) };
+        }
+        // Hints may name more than keys: `type`.
+        let Ok(key) = Key::parse(default) else { return Some(default.to_owned()) };
+        let bound = self.bound_to(key)?;
+        Some(if bound == key { default.to_owned() } else { shown(&bound) })
+    }
+}
+
+impl BoundKeys<'_> {
+    /// Returns the key that does what the default key does.
+    fn bound_to(&self, default: Key) -> Option<Key> {
+        let Self { keymap, context } = self;
+        let has_default = |row: &usize| keymap.defaults[*row].contains(&default);
+        if let Some(row) = OVER_DIALOGS.into_iter().filter_map(row_named).find(has_default) {
+            return keymap.keys[row].first().copied();
+        }
+        let rows = (0..ROWS.len()).filter(|row| context.areas().contains(&ROWS[*row].area) && has_default(row));
+        let keys = rows.flat_map(|row| keymap.keys[row].iter().copied());
+        keys.chain([default]).find(|key| keymap.for_component(*context, *key) == Some(default))
+    }
+}
+
+/// Splits a pair of arrow keys: `alt+←→`.
+fn arrows(name: &str) -> Option<[String; 2]> {
+    let split = |(arrows, first, second): (&str, &str, &str)| {
+        name.strip_suffix(arrows).map(|modifiers| [format!("{modifiers}{first}"), format!("{modifiers}{second}")])
+    };
+    [("↑↓", "up", "down"), ("←→", "left", "right")].into_iter().find_map(split)
 }
 
 fn row_named(name: &str) -> Option<usize> {

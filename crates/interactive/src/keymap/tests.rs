@@ -51,6 +51,45 @@ fn a_key_means_what_it_means_where_it_is_pressed() {
 }
 
 #[test]
+fn hints_name_the_key_to_press() {
+    let file = "tui.select.cancel: [f2, f3]\ntui.select.up: ctrl+k\napp.tools.expand: [ctrl+e, ctrl+o]\n\
+                app.approval.cycle: alt+m\napp.editor.external: null\ntui.editor.deleteToLineEnd: null\n\
+                tui.editor.cursorLineEnd: end\napp.session.rename: f6";
+    let (keymap, problems) = Keymap::parse(file);
+    assert!(problems.is_empty(), "{problems:?}");
+    for (context, default, shown) in [
+        (KeyContext::List, "esc", Some("f2")),
+        (KeyContext::List, "enter", Some("enter")),
+        (KeyContext::List, "shift+tab", Some("alt+m")),
+        (KeyContext::List, "↑↓", Some("ctrl+k/down")),
+        (KeyContext::List, "alt+←→", Some("alt+←→")),
+        (KeyContext::List, "y", Some("y")),
+        (KeyContext::List, "type", Some("type")),
+        (KeyContext::Sessions, "ctrl+r", Some("f6")),
+        (KeyContext::Sessions, "del", Some("del")),
+        (KeyContext::Editor, "esc", Some("esc")),
+        (KeyContext::Editor, "ctrl+o", Some("ctrl+e")),
+        (KeyContext::Editor, "ctrl+g", None),
+    ] {
+        assert_eq!(keymap.names(context).shown(default).as_deref(), shown, "{context:?} {default}");
+        assert_eq!(Keymap::defaults().names(context).shown(default).as_deref(), Some(default), "{context:?}");
+    }
+}
+
+#[test]
+fn keys_of_the_application_work_over_dialogs() {
+    let (keymap, problems) = Keymap::parse("app.suspend: ctrl+s");
+    assert!(problems.is_empty(), "{problems:?}");
+    let over = |context, pressed| keymap.action_over(context, &key(pressed)).map(|action| format!("{action:?}"));
+    assert_eq!(over(KeyContext::List, "ctrl+s").as_deref(), Some("Suspend"));
+    assert_eq!(over(KeyContext::Editor, "ctrl+s").as_deref(), Some("Suspend"));
+    assert_eq!(over(KeyContext::Sessions, "ctrl+s"), None, "it sorts the list");
+    assert_eq!(over(KeyContext::List, "ctrl+z"), None);
+    assert_eq!(over(KeyContext::List, "shift+tab").as_deref(), Some("CycleApproval"));
+    assert_eq!(over(KeyContext::List, "ctrl+l"), None);
+}
+
+#[test]
 fn the_application_obeys() {
     let keymap = Keymap::defaults();
     let action = |name: &str| keymap.action(&key(name)).map(|action| format!("{action:?}"));

@@ -117,7 +117,7 @@ impl Desk {
 
     fn screen(&mut self) -> String {
         let theme = Theme::colorless();
-        let space = Space { width: 50, height: 10, theme: &theme, focused: true };
+        let space = Space { width: 50, height: 10, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let rows = self.prompt.draw(&space);
         rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
     }
@@ -281,7 +281,8 @@ async fn the_editor_at_three_sizes_and_in_both_themes() {
     let mut desk = Desk::new();
     let theme = Theme::colorless();
     desk.press("'a message that is longer than a row of a small window'");
-    let rows = desk.prompt.draw(&Space { width: 40, height: 10, theme: &theme, focused: true });
+    let rows =
+        desk.prompt.draw(&Space { width: 40, height: 10, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
     let rows: Vec<_> = rows.iter().map(Line::text).collect();
     assert_eq!(rows.len(), 2, "no rules in a small window: {rows:?}");
 }

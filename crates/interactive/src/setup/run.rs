@@ -53,7 +53,7 @@ fn leave(tty: &mut dyn Tty, renderer: &mut Renderer) {
 
 fn paint(tty: &mut dyn Tty, renderer: &mut Renderer, theme: &Theme, dialog: &SetupDialog) {
     let Size { width, height } = renderer.size();
-    let rows = dialog.draw(&Space { width, height, theme, focused: true });
+    let rows = dialog.draw(&Space { width, height, theme, focused: true, keys: &omp_tui::DefaultKeys });
     let mut bytes = Vec::new();
     renderer.paint(&Frame { rows: &rows, settled: 0, overlay: None }, &mut bytes);
     tty.write(&bytes);

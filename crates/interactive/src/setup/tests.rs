@@ -54,7 +54,7 @@ fn something() -> SetupFindings {
 
 fn screen(dialog: &SetupDialog) -> String {
     let theme = Theme::colorless();
-    let rows = dialog.draw(&Space { width: 60, height: 24, theme: &theme, focused: true });
+    let rows = dialog.draw(&Space { width: 60, height: 24, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }
 

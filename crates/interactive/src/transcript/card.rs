@@ -172,7 +172,8 @@ fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep:
 }
 
 fn hidden_note(lines: usize, can_expand: bool, space: &Space<'_>) -> Line {
-    let how = if can_expand { " (ctrl+o)" } else { "" };
+    let key = space.keys.shown("ctrl+o").filter(|_| can_expand);
+    let how = key.map(|key| format!(" ({key})")).unwrap_or_default();
     let count = omp_stdx::format::grouped(lines as u64);
     let lines = if lines == 1 { "line" } else { "lines" };
     Line::styled(format!("… {count} more {lines}{how}"), space.theme.fg(Token::Dim))

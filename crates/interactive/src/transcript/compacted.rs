@@ -23,7 +23,8 @@ impl Foldable for Compacted {
         let about = self.short.as_ref().map(|short| format!(" · {short}")).unwrap_or_default();
         let room = space.width.saturating_sub(30);
         let about = omp_stdx::display_width::ellipsize(&about, room).into_owned();
-        let mut rows = vec![Line::styled(format!("── compacted{about} · ctrl+o ──"), dim)];
+        let key = space.keys.shown("ctrl+o").map(|key| format!(" · {key}")).unwrap_or_default();
+        let mut rows = vec![Line::styled(format!("── compacted{about}{key} ──"), dim)];
         if expanded {
             let mut markdown = Markdown::default();
             markdown.set(&self.summary);

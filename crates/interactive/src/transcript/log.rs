@@ -218,7 +218,7 @@ mod tests {
 
     fn lay_out(log: &mut Log, width: usize) {
         let theme = Theme::colorless();
-        let space = Space { width, height: 10, theme: &theme, focused: true };
+        let space = Space { width, height: 10, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         log.lay_out(&space, vec![Line::from(">")], 0);
     }
 

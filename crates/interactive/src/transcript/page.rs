@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_table_with_tall_rows_has_one_rule() {
         let theme = Theme::colorless();
-        let space = Space { width: 24, height: 20, theme: &theme, focused: true };
+        let space = Space { width: 24, height: 20, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let text =
             "| A | B |\n|---|---|\n| one | long words that wrap |\n| two | more |\n\n| C | D |\n|---|---|\n| 1 | 2 |";
         let rows: Vec<String> = Page::new("/x", text).draw(&space).iter().map(|row| row.text()).collect();
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_bar_has_the_colors_of_its_legend() {
         let theme = Theme::dark();
-        let space = Space { width: 60, height: 20, theme: &theme, focused: true };
+        let space = Space { width: 60, height: 20, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let rows = Page::new("/x", "██▒▒░\n\n| | Kind |\n|---|---|\n| ▒ | Tools |").draw(&space);
         let style = |sign: &str| {
             let spans = rows.iter().flat_map(|row| &row.spans).filter(|span| span.text.contains(sign));

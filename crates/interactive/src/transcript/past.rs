@@ -224,12 +224,8 @@ impl Teller<'_> {
 
 /// Whether the user interrupted the run at the call of this result, so that the model did not answer any more.
 fn is_cut(message: &Message, next: Option<&Arc<Message>>) -> bool {
-    let was_cut = |result: &ToolResultMessage| {
-        let details = result.details.as_ref();
-        was_aborted(result) || details.is_some_and(|details| details["aborted"].as_bool() == Some(true))
-    };
     let ends = matches!(next.map(|next| &**next), None | Some(Message::User(_)));
-    matches!(message, Message::ToolResult(result) if ends && was_cut(result))
+    matches!(message, Message::ToolResult(result) if ends && was_aborted(result))
 }
 
 fn is_injection(message: &Message) -> bool {

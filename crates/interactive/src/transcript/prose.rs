@@ -120,7 +120,11 @@ impl Block for Thought {
             return Vec::new();
         }
         if !self.shown.get() {
-            let text = if self.prose.done { "Thought (ctrl+t shows it)" } else { "Thinking…" };
+            let text = match space.keys.shown("ctrl+t") {
+                _ if !self.prose.done => "Thinking…".to_owned(),
+                Some(key) => format!("Thought ({key} shows it)"),
+                None => "Thought".to_owned(),
+            };
             return vec![Line::styled(text, style)];
         }
         let mut rows = self.prose.draw(space);

@@ -13,7 +13,7 @@ fn question(items: usize) -> TrustQuestion {
 
 fn shown(dialog: &mut TrustDialog<'_>, height: usize) -> String {
     let theme = Theme::dark();
-    let rows = dialog.draw(&Space { width: 60, height, theme: &theme, focused: true });
+    let rows = dialog.draw(&Space { width: 60, height, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
     assert!(rows.len() <= height.max(FRAME_ROWS + LEAST_ROWS), "{} rows", rows.len());
     rows.iter().map(|row| row.text()).collect::<Vec<_>>().join("\n")
 }

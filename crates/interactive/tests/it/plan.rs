@@ -35,9 +35,11 @@ async fn a_plan_is_made_and_carried_out() {
         │ enter choose · esc close · /plan-review shows it again   │
         ╰──────────────────────────────────────────────────────────╯
         ");
+        stage.press("shift+tab").await;
+        stage.until("plan, ask-writes").await;
         stage.press("up up enter").await;
         stage.until("Carried out.").await;
-        stage.until_gone("plan, auto").await;
+        stage.until_gone("plan, ask-writes").await;
     })
     .await;
 }

@@ -115,6 +115,32 @@ async fn the_mode_changes_while_a_question_waits() {
 }
 
 #[tokio::test]
+async fn the_mode_changes_at_every_question_but_not_in_a_list() {
+    let one = json!({"id": "x", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}]});
+    let asks = Turn::call("ask", json!({"questions": [one]}));
+    play(Options::new([asks, Turn::text("Fine.")]), async |stage| {
+        stage.say("/thinking").await;
+        stage.until("❯ high ✓").await;
+        stage.press("shift+tab escape").await;
+        stage.until_gone("❯ high ✓").await;
+        assert!(stage.text().contains("main · auto\n"), "{}", stage.text());
+        stage.say("go").await;
+        stage.until_asked("Which?").await;
+        stage.press("shift+tab").await;
+        stage.until("main · ask-writes\n").await;
+        // Nor does it matter that the answer is being written.
+        stage.press("3").await;
+        stage.until("❯ your answer").await;
+        stage.press("shift+tab").await;
+        stage.until("main · ask-all\n").await;
+        stage.say("c").await;
+        stage.until("Fine.").await;
+        assert!(result(stage).contains('c'), "{}", result(stage));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_edit_is_approved_by_its_diff() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "zwei"}]});
     let mut options = Options::new([Turn::call("edit", edit), Turn::text("Fine.")]);
@@ -129,7 +155,7 @@ async fn an_edit_is_approved_by_its_diff() {
         │ 2 - two                                                  │
         │ 2 + zwei                                                 │
         │ 3   three                                                │
-        │ … 0 above, 1 below (pageUp, pageDown)                    │
+        │ writes: a.txt -> /project/a.txt      │
         │ ❯ y  Yes, once                                           │
         │   s  Yes, for this session                               │
         │   a  Yes, always in this project                         │
@@ -294,7 +320,9 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
         stage.press("ctrl+r").await;
         stage.until("History").await;
         gate.open();
-        stage.until("touch made").await;
+        // The question waits, although the list covers it.
+        stage.until("● Waiting for your answer\n").await;
+        stage.until_gone("to interrupt").await;
         assert!(stage.text().contains("History"), "{}", stage.text());
         stage.press("escape").await;
         stage.until_asked("y  Yes").await;

@@ -146,6 +146,52 @@ async fn nothing_is_painted_while_the_shell_has_the_terminal() {
 }
 
 #[tokio::test]
+async fn it_is_suspended_whatever_is_open() {
+    let one = json!({"id": "x", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}]});
+    let asks = Turn::call("ask", json!({"questions": [one]}));
+    let runs = Turn::call("bash", json!({"command": "touch x"}));
+    for (turn, said, opens) in
+        [(asks, "go", "Which?"), (runs, "go", "Allow bash?"), (Turn::text("One."), "/thinking", "❯ high ✓")]
+    {
+        let mut options = Options::new([turn, Turn::text("Two.")]);
+        (options.mode, options.keys) = (ApprovalMode::AskAll, "app.suspend: f7");
+        play(options, async |stage| {
+            stage.say(said).await;
+            stage.until(opens).await;
+            stage.press("ctrl+z f7").await;
+            stage.until_suspended().await;
+            stage.send(TtyEvent::Continued).await;
+            stage.until(opens).await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn hints_name_the_keys_that_are_bound() {
+    let runs = Turn::call("bash", json!({"command": "touch x; seq 20"}));
+    let mut options = Options::new([runs, Turn::text("Fine.").thinking("hm")]);
+    options.mode = ApprovalMode::AskAll;
+    options.keys = "app.tools.expand: f4\napp.thinking.toggle: f5\napp.approval.cycle: f6\napp.clear: f8\n\
+                    tui.select.confirm: f9\ntui.select.cancel: null\n";
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until_asked("f9 choose").await;
+        let shown = stage.text();
+        assert!(shown.contains("f6 mode") && !shown.contains("refuse") && !shown.contains("shift+tab"), "{shown}");
+        stage.press("f9").await;
+        stage.until("… 12 more lines (f4)").await;
+        stage.until("Fine.").await;
+        stage.until_gone("to interrupt").await;
+        stage.press("f5").await;
+        stage.until("Thought (f5 shows it)").await;
+        stage.press("f8").await;
+        stage.until("press f8 again to exit").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn it_ends_when_the_terminal_does() {
     let events = [(TtyEvent::Closed, Leave::HungUp), (TtyEvent::Terminated(Leave::Terminated), Leave::Terminated)];
     for (event, why) in events {

@@ -315,6 +315,22 @@ async fn somebody_who_looks_elsewhere_is_notified() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_waits_for_input_notifies_too() {
+    let scene = scene([Turn::call("bash", json!({"command": "read -r name", "pty": true})), Turn::text("Fine.")]).await;
+    at_a_seat(|| {
+        let seat = ready_with(&scene, &["TERM_PROGRAM=iTerm.app"], &[]);
+        seat.keys(LOOKS_AWAY);
+        let before = seat.shown();
+        seat.keys("go\r");
+        seat.until_after(before, "\x1b]9;omp: A command needs your input: project\x1b\\");
+        seat.until_quiet(READ);
+        seat.keys("me\r");
+        seat.until("Fine.");
+    })
+    .await;
+}
+
 /// A server on this machine that tells a version, and how often it was asked.
 fn release_server() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

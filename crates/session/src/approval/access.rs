@@ -58,6 +58,14 @@ impl Wishes {
         self.list.is_empty()
     }
 
+    /// Returns the effects that the map denies, as far as the question names them.
+    pub fn denied(&self, effects: &[Effect]) -> Vec<Effect> {
+        let map = self.access.map();
+        let told = &self.list[..self.list.len().min(MOST_TOLD)];
+        let is_told = |effect: &&Effect| Wish::of(effect, &map).is_some_and(|wish| told.contains(&wish));
+        effects.iter().filter(is_told).cloned().collect()
+    }
+
     /// A verdict that forbids the call stays; any other becomes a question.
     pub fn verdict(&self, verdict: Verdict) -> Verdict {
         match verdict.kind {

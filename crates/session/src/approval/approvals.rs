@@ -2,10 +2,10 @@
 //! and records the decision.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use omp_agent::{Approval, Effect, PlannedCall, Tier};
+use omp_agent::{Approval, Effect, Outcome, PlannedCall, Tier};
 use omp_policy::{
     ApprovalMode, DecidedBy, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleScope, RuleSource, Verdict,
     VerdictKind, offers,
@@ -65,8 +65,14 @@ pub struct CallDetails {
     /// Where the tool comes from, unless it is built into omp.
     pub origin: Option<&'static str>,
     pub effects: Vec<Effect>,
-    /// The effects in words, one per line.
+    /// The effects in words, one per line, in the same order. A line more says how many are left out.
     pub lines: Vec<String>,
+    /// The effects that need access which is not open. The reason begins with them.
+    pub denied: Vec<Effect>,
+    /// The command line that the call runs.
+    pub command: Option<String>,
+    /// The files that the call names, as full paths.
+    pub files: Vec<PathBuf>,
     /// The change that the call would make, if the tool can show it.
     pub preview: Option<View>,
     /// Rules that "always" can add, the narrowest first.
@@ -186,17 +192,7 @@ pub(crate) async fn decide(
             told
         }
         VerdictKind::Ask { reason } => {
-            let details = CallDetails {
-                origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
-                effects: approval.effects.clone(),
-                lines: lines.clone(),
-                preview: planned.preview(),
-                offers: match wishes.is_empty() {
-                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, approval)),
-                    false => wishes.offers(),
-                },
-                edited: wishes.is_empty().then(|| EditedRules::of(&control.policy(), &call.name, approval)),
-            };
+            let details = details(control, planned, &wishes, lines.clone());
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
@@ -223,6 +219,27 @@ pub(crate) async fn decide(
         log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
     }
     decision
+}
+
+fn details(control: &Control, planned: &PlannedCall<'_>, wishes: &Wishes, lines: Vec<String>) -> CallDetails {
+    let (call, approval, preview) = (planned.call(), planned.approval(), planned.preview());
+    let view = control.tools().view(&call.name, planned.arguments(), Outcome::Running);
+    let policy = control.policy();
+    let named = view.iter().chain(&preview).flat_map(|view| &view.files);
+    CallDetails {
+        origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
+        effects: approval.effects.clone(),
+        lines,
+        denied: wishes.denied(&approval.effects),
+        files: named.map(|file| full_path(&file.path, policy.rules.places().folder())).collect(),
+        command: view.and_then(|view| view.command),
+        preview,
+        offers: match wishes.is_empty() {
+            true => secrets::without_secrets(&control.veil, offers(&policy, &call.name, approval)),
+            false => wishes.offers(),
+        },
+        edited: wishes.is_empty().then(|| EditedRules::of(&policy, &call.name, approval)),
+    }
 }
 
 /// Computes the access map on a blocking thread, because it may have to wait for a slow disk.
@@ -408,8 +425,12 @@ fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> Str
 
 /// Whether the typed path means `real`. A selector after a colon is not part of the path.
 fn is_same(typed: &str, real: &Path, folder: &Path) -> bool {
-    let joined = |typed: &str| folder.join(typed.trim().trim_start_matches("./")) == real;
+    let joined = |typed: &str| full_path(typed, folder) == real;
     joined(typed) || typed.match_indices(':').any(|(at, _)| joined(&typed[..at]))
+}
+
+fn full_path(typed: &str, folder: &Path) -> PathBuf {
+    folder.join(typed.trim().trim_start_matches("./"))
 }
 
 fn shortened(text: &str) -> String {

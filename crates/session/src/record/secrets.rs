@@ -191,7 +191,7 @@ fn hide_agent_event(veil: &Veil, event: &mut AgentEvent) {
 
 /// The lines and rules of the details already have no secrets.
 fn hide_details(veil: &Veil, details: &mut CallDetails) {
-    for effect in &mut details.effects {
+    for effect in details.effects.iter_mut().chain(&mut details.denied) {
         match effect {
             Effect::Run { words, .. } => words.iter_mut().for_each(|word| veil.hide_text(word)),
             Effect::Connect { host } => veil.hide_text(host),
@@ -203,6 +203,8 @@ fn hide_details(veil: &Veil, details: &mut CallDetails) {
             }
         }
     }
+    details.command.iter_mut().for_each(|command| veil.hide_text(command));
+    details.files.iter_mut().for_each(|path| hide_path(veil, path));
     details.preview.iter_mut().for_each(|preview| hide_view(veil, preview));
 }
 

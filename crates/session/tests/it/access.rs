@@ -8,7 +8,7 @@ use omp_policy::{RuleLevel, RuleScope};
 use omp_session::{Answer, Command, QuestionKind, RuleKeeper, SessionEvent};
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content, Touch};
-use omp_view::View;
+use omp_view::{View, ViewFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -46,8 +46,9 @@ impl Tool for Put {
         Ok(Output::text(format!("put: {may}"), Details {}))
     }
 
-    fn render(_params: &Params, _outcome: Outcome<&Details>) -> View {
-        View::default()
+    fn render(params: &Params, _outcome: Outcome<&Details>) -> View {
+        let path = params.path.display().to_string();
+        View { command: Some(format!("put {path}")), ..View::default() }.files([ViewFile::new(path)])
     }
 }
 
@@ -102,6 +103,8 @@ async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> R
         .until_idle(|event| {
             let SessionEvent::Question(question) = event else { return };
             let QuestionKind::Approve { reason, details, .. } = &question.kind else { return };
+            assert_eq!(details.command, Some(format!("put {path}")));
+            assert_eq!((&details.files, &details.denied), (&vec![path.into()], &vec![Effect::Write(path.into())]));
             let offered: Vec<String> = details.offers.iter().flat_map(|offer| offer.rules.clone()).collect();
             asked.push(format!("{} {offered:?}", reason.as_deref().unwrap_or("-")));
             let (session, id, answer) = (session.clone(), question.id, answer(offered));

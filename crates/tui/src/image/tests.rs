@@ -37,7 +37,7 @@ fn sample() -> Arc<Picture> {
 
 fn draw(block: &mut ImageBlock, budget: &mut ImageBudget, width: usize, height: usize) -> Vec<Line> {
     let theme = Theme::colorless();
-    block.draw(&Space { width, height, theme: &theme, focused: false }, budget)
+    block.draw(&Space { width, height, theme: &theme, focused: false, keys: &crate::DefaultKeys }, budget)
 }
 
 fn plain(bytes: impl AsRef<[u8]>) -> String {

@@ -7,7 +7,7 @@ use crate::text::marks::{marked, plain, theme};
 use crate::theme::Theme;
 
 fn space(theme: &Theme, width: usize) -> Space<'_> {
-    Space { width, height: 24, theme, focused: false }
+    Space { width, height: 24, theme, focused: false, keys: &crate::DefaultKeys }
 }
 
 fn draw(text: &str, width: usize) -> Vec<Line> {
@@ -325,7 +325,7 @@ proptest! {
 #[test]
 fn a_diagram_is_drawn_when_it_is_complete() {
     let theme = theme();
-    let space = Space { width: 60, height: 20, theme: &theme, focused: false };
+    let space = Space { width: 60, height: 20, theme: &theme, focused: false, keys: &crate::DefaultKeys };
     let text = "Look:\n\n```mermaid\ngraph LR\n  A[Start]-->B[End]\n```\n\nDone.";
     let mut streamed = Markdown::default();
     streamed.set_diagrams(Some(Diagrams::default()));

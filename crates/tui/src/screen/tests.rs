@@ -351,7 +351,7 @@ fn pictures_in_the_scrollback_may_make_room() {
             Picture { kind: "png".into(), width: 15, height: 2, file: std::sync::Arc::from([1]), pixels: None };
         let mut blocks: Vec<ImageBlock> = (0..6).map(|_| ImageBlock::new(picture.clone().into())).collect();
         let mut lay_out = |shown: usize, width: usize| {
-            let space = crate::Space { width, height: 5, theme: &theme, focused: true };
+            let space = crate::Space { width, height: 5, theme: &theme, focused: true, keys: &crate::DefaultKeys };
             let mut rows = Vec::new();
             for (at, block) in blocks[..shown].iter_mut().enumerate() {
                 rows.push(Line::from(format!("picture number {at}")));

@@ -29,7 +29,7 @@ pub(crate) fn type_text(component: &mut (impl Component + ?Sized), text: &str) {
 /// Returns the rows at a width on a screen of 24 rows, with the cursor as `▏` before its cell.
 pub(crate) fn rows(component: &mut (impl Component + ?Sized), width: usize) -> Vec<String> {
     let theme = Theme::colorless();
-    let space = Space { width, height: 24, theme: &theme, focused: true };
+    let space = Space { width, height: 24, theme: &theme, focused: true, keys: &crate::DefaultKeys };
     let lines = component.draw(&space);
     for line in &lines {
         assert!(line.width() <= width.max(2), "{:?} is wider than {width}", line.text());

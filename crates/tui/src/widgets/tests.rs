@@ -75,7 +75,7 @@ fn a_filter_finds_letters_and_marks_them() {
     list.set_filter("mo");
     assert_eq!(list.selected(), Some(2));
     let theme = Theme::colorless();
-    let lines = list.draw(&Space { width: 40, height: 24, theme: &theme, focused: true });
+    let lines = list.draw(&Space { width: 40, height: 24, theme: &theme, focused: true, keys: &crate::DefaultKeys });
     let marked: String =
         lines[0].spans.iter().filter(|span| span.style.attrs.has(Attrs::BOLD)).map(|span| &*span.text).collect();
     assert_eq!(marked, "mo");
@@ -362,14 +362,15 @@ fn progress_is_a_bar() {
     }
     let theme = Theme::colorless().with_symbols(Symbols::new(SymbolPreset::Ascii));
     progress.set(1, 2);
-    let lines = progress.draw(&Space { width: 60, height: 24, theme: &theme, focused: true });
+    let lines =
+        progress.draw(&Space { width: 60, height: 24, theme: &theme, focused: true, keys: &crate::DefaultKeys });
     assert_eq!(lines[0].text(), "###############---------------  50% model.gguf");
 }
 
 /// A panel with a filter, a list and a footer of one or two rows.
 fn panel(width: usize, height: usize, items: usize, keys: &[&'static str]) -> String {
     let theme = Theme::colorless();
-    let space = Space { width, height, theme: &theme, focused: true };
+    let space = Space { width, height, theme: &theme, focused: true, keys: &crate::DefaultKeys };
     let mut panel = Panel::new(&space, Line::from("Name").with("  2 of 2", crate::style::Style::PLAIN));
     let mut filter = Line::from("> a");
     filter.cursor = Some(3);
@@ -516,7 +517,7 @@ proptest! {
         for part in &mut parts {
             for key in &keys {
                 press(&mut **part, key);
-                let lines = part.draw(&Space { width, height: 10, theme: &theme, focused: true });
+                let lines = part.draw(&Space { width, height: 10, theme: &theme, focused: true, keys: &crate::DefaultKeys });
                 let widest = lines.iter().map(Line::width).max().unwrap_or_default();
                 prop_assert!(widest <= width.max(2), "{widest} > {width}: {:?}", lines.iter().map(Line::text).collect::<Vec<_>>());
             }

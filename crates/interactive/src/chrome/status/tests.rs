@@ -32,7 +32,7 @@ fn status() -> StatusBar {
 fn drawn(status: &StatusBar, settings: &Value, width: usize, theme: &Theme) -> Line {
     let (look, problems) = StatusLook::read(|key| settings.get(key.strip_prefix("statusLine.")?).cloned());
     assert_eq!(problems, Vec::<String>::new());
-    status_line(status, &look, &Space { width, height: 10, theme, focused: true })
+    status_line(status, &look, &Space { width, height: 10, theme, focused: true, keys: &omp_tui::DefaultKeys })
 }
 
 #[track_caller]

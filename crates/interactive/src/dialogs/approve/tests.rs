@@ -10,13 +10,25 @@ use super::*;
 use crate::looks::looks;
 
 fn bash() -> PendingApproval {
-    PendingApproval {
+    let approval = PendingApproval {
         id: 7,
         tool: "bash".into(),
-        arguments: Arc::new(json!({"command": "cargo test\necho done", "timeout": 30})),
+        arguments: Arc::default(),
         reason: Some("the command writes outside of the project".into()),
         details: Arc::default(),
-    }
+    };
+    running(json!({"command": "cargo test\necho done", "timeout": 30}), approval)
+}
+
+/// The approval of a command with these arguments.
+fn running(arguments: Value, approval: PendingApproval) -> PendingApproval {
+    let command = arguments["command"].as_str().map(str::to_owned);
+    let details = CallDetails { command, ..CallDetails::clone(&approval.details) };
+    PendingApproval { arguments: Arc::new(arguments), details: Arc::new(details), ..approval }
+}
+
+fn run(words: &str) -> Effect {
+    Effect::Run { words: words.split(' ').map(str::to_owned).collect(), whole: true }
 }
 
 pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
@@ -33,23 +45,23 @@ pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
 }
 
 pub(in crate::dialogs) fn push() -> PendingApproval {
-    let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
-    let effects = [Effect::Run { words, whole: true }];
     let details = CallDetails {
+        effects: vec![run("cd /tmp"), run("git push origin main"), Effect::Write("/etc/log".into())],
         lines: vec!["runs: cd /tmp".into(), "runs: git push origin main".into(), "writes: log -> /etc/log".into()],
         offers: vec![
             RuleOffer { rules: vec!["bash(git push origin main)".into()] },
             RuleOffer { rules: vec!["bash(git push *)".into()] },
         ],
-        edited: Some(EditedRules::new(&ApprovalRules::new(RulePlaces::default()), "bash", &effects)),
+        edited: Some(EditedRules::new(
+            &ApprovalRules::new(RulePlaces::default()),
+            "bash",
+            &[run("git push origin main")],
+        )),
         ..CallDetails::default()
     };
-    PendingApproval {
-        arguments: Arc::new(json!({"command": "cd /tmp && git push origin main > log"})),
-        reason: Some("it sends commits to others, which cannot be undone".into()),
-        details: Arc::new(details),
-        ..bash()
-    }
+    let reason = Some("it sends commits to others, which cannot be undone".into());
+    let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
+    running(json!({"command": "cd /tmp && git push origin main > log"}), approval)
 }
 
 fn dialog(approval: PendingApproval) -> ApproveDialog {
@@ -91,17 +103,17 @@ fn the_command_comes_first_then_why_then_what_it_changes_and_the_rule_is_said_on
 /// Access that containment opens is not a rule, and is opened everywhere or for now.
 #[test]
 fn access_is_told_by_what_it_opens() {
+    let write = Effect::Write("/srv/x".into());
     let details = CallDetails {
+        effects: vec![run("touch /srv/x"), write.clone()],
         lines: vec!["runs: touch /srv/x".into(), "writes: /srv/x".into()],
+        denied: vec![write],
         offers: vec![RuleOffer { rules: vec!["write to /srv/x".into()] }],
         ..CallDetails::default()
     };
-    let approval = PendingApproval {
-        arguments: Arc::new(json!({"command": "touch /srv/x"})),
-        reason: Some("write to /srv/x (outside the workspace)".into()),
-        details: Arc::new(details),
-        ..bash()
-    };
+    let reason = Some("write to /srv/x (outside the workspace)".into());
+    let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
+    let approval = running(json!({"command": "touch /srv/x"}), approval);
     insta::assert_snapshot!(draw(&mut dialog(approval.clone()), 60), @"
     ╭─ Allow bash? ────────────────────────────────────────────╮
     │ touch /srv/x                                             │
@@ -147,29 +159,34 @@ fn the_rule_can_be_written_otherwise() {
 #[test]
 fn the_dialog_at_three_sizes_and_in_both_themes() {
     let ten = (1..=10).map(|at| format!("cargo test -p crate-{at} --all-features")).collect::<Vec<_>>().join(" &&\n");
-    let with = |command: &str, reason: Option<&str>, lines: &[&str]| {
+    let with = |command: &str, reason: Option<&str>, effects: &[(Effect, &str)]| {
         let details = CallDetails {
-            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            effects: effects.iter().map(|(effect, _)| effect.clone()).collect(),
+            lines: effects.iter().map(|(_, line)| (*line).to_owned()).collect(),
             ..CallDetails::clone(&push().details)
         };
-        let (arguments, reason) = (Arc::new(json!({"command": command})), reason.map(str::to_owned));
-        PendingApproval { arguments, reason, details: Arc::new(details), ..bash() }
+        let approval = PendingApproval { reason: reason.map(str::to_owned), details: Arc::new(details), ..bash() };
+        running(json!({"command": command}), approval)
     };
+    let target = (Effect::Write("/w/target".into()), "writes: target");
     let warned = CallDetails { offers: Vec::new(), ..CallDetails::clone(&push().details) };
     let calls = [
-        ("short", with("make install", None, &["runs: make install"])),
-        ("ten-lines", with(&ten, Some("it is new"), &["runs: cargo test", "writes: target"])),
+        ("short", with("make install", None, &[(run("make install"), "runs: make install")])),
+        ("ten-lines", with(&ten, Some("it is new"), &[(run("cargo test"), "runs: cargo test"), target])),
         ("diff", edit(12)),
         (
             "push",
-            PendingApproval {
-                arguments: Arc::new(json!({"command": "git push --force origin main"})),
-                reason: Some(
-                    "warning: it overwrites or deletes what the remote repository has, which cannot be undone".into(),
-                ),
-                details: Arc::new(warned),
-                ..bash()
-            },
+            running(
+                json!({"command": "git push --force origin main"}),
+                PendingApproval {
+                    reason: Some(
+                        "warning: it overwrites or deletes what the remote repository has, which cannot be undone"
+                            .into(),
+                    ),
+                    details: Arc::new(warned),
+                    ..bash()
+                },
+            ),
         ),
     ];
     for (name, call) in calls {
@@ -256,10 +273,51 @@ fn a_long_diff_scrolls() {
     assert!(draw(&mut dialog, 60).contains(", 0 below"));
 }
 
+/// A note about hidden rows never stands in place of a single one.
+#[test]
+fn a_single_row_is_shown_instead_of_counted() {
+    for lines in 1..40 {
+        for (width, height) in [(80, 24), (60, 16), (60, 8)] {
+            let shown = drawn_at(&mut dialog(edit(lines)), width, height);
+            assert!(!shown.contains("… 0 above, 1 below"), "{lines} lines at {width}x{height}:\n{shown}");
+        }
+    }
+    let shown = drawn_at(&mut dialog(edit(2)), 60, 6);
+    assert!(shown.contains("2 - line 1") && !shown.contains('…'), "{shown}");
+}
+
+/// What a call writes is shown unless the call names exactly this file, or the reason does.
+#[test]
+fn effects_that_are_said_already_are_left_out() {
+    let write = |path: &str| Effect::Write(path.into());
+    let all = [
+        (run("make"), "runs: make"),
+        (Effect::Read("/w/in".into()), "reads: in"),
+        (write("/w/out"), "writes: out"),
+        (write("/etc/out"), "writes: link -> /etc/out"),
+        (Effect::Connect { host: "a.example".into() }, "connects to: a.example"),
+        (Effect::Use("docker".into()), "uses: docker"),
+    ];
+    let check = |details: CallDetails, left_out: &[&str]| {
+        let effects = all.iter().map(|(effect, _)| effect.clone()).collect();
+        let lines: Vec<String> =
+            all.iter().map(|(_, line)| (*line).to_owned()).chain(["… and 3 more".into()]).collect();
+        let details = Arc::new(CallDetails { effects, lines: lines.clone(), ..details });
+        let dialog = dialog(PendingApproval { details, ..bash() });
+        let kept: Vec<&String> = lines.iter().filter(|line| !left_out.contains(&line.as_str())).collect();
+        assert_eq!(dialog.changes().collect::<Vec<_>>(), kept);
+    };
+    check(CallDetails::default(), &[]);
+    check(CallDetails { command: Some("make".into()), ..CallDetails::default() }, &["runs: make", "reads: in"]);
+    check(CallDetails { files: vec!["/w/out".into(), "/w/link".into()], ..CallDetails::default() }, &["writes: out"]);
+    let denied = vec![write("/etc/out"), Effect::Use("docker".into())];
+    check(CallDetails { denied, ..CallDetails::default() }, &["writes: link -> /etc/out", "uses: docker"]);
+}
+
 #[test]
 fn what_is_hidden_in_a_command_is_shown() {
-    let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
-    let mut dialog = ApproveDialog::new(PendingApproval { arguments, reason: None, ..bash() }, Quiet::default());
+    let approval = running(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}), bash());
+    let mut dialog = ApproveDialog::new(PendingApproval { reason: None, ..approval }, Quiet::default());
     assert!(draw(&mut dialog, 60).contains("│ rm <U+202E>x␛]0;t␇ "));
 }
 
@@ -284,7 +342,6 @@ fn keys_answer() {
     for keys in ["x", "ctrl+y", "alt+enter", "f"] {
         assert!(matches!(press(&mut dialog(bash()), keys), DialogStep::Ignored), "{keys}");
     }
-    assert_eq!(says(&mut dialog(bash()), "ctrl+z"), "Do(Suspend)");
 }
 
 /// Enter approves a call without a warning; a warning needs an explicit answer.
@@ -328,7 +385,7 @@ fn a_small_screen_shows_the_question_and_its_answers() {
     let approval = PendingApproval { reason, details: Arc::new(details), ..bash() };
     for (width, height) in [(40, 15), (80, 24)] {
         let theme = omp_tui::Theme::colorless();
-        let space = Space { width, height, theme: &theme, focused: true };
+        let space = Space { width, height, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let mut dialog = ApproveDialog::new(approval.clone(), Quiet::default());
         let rows = dialog.draw(&space);
         let text = |rows: &[Line]| rows.iter().map(Line::text).collect::<Vec<_>>().join("\n");
@@ -431,7 +488,7 @@ fn one_letter_answers_and_always_needs_enter_as_well() {
 
 fn drawn_at(dialog: &mut ApproveDialog, width: usize, height: usize) -> String {
     let theme = omp_tui::Theme::colorless();
-    let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true });
+    let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
     assert!(rows.len() <= height, "{} rows on {width}x{height}", rows.len());
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }

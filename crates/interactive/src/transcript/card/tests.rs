@@ -56,7 +56,7 @@ fn cards_at_three_sizes_and_in_both_themes() {
 #[test]
 fn only_the_note_of_a_failed_command_is_red() {
     let theme = Theme::dark();
-    let rows = drawn(&Space { width: 80, height: 24, theme: &theme, focused: false });
+    let rows = drawn(&Space { width: 80, height: 24, theme: &theme, focused: false, keys: &omp_tui::DefaultKeys });
     let red = theme.color(Token::Error);
     let is_red = |text: &str| {
         let mut spans = rows.iter().flat_map(|row| &row.spans);
@@ -78,7 +78,9 @@ fn a_long_command_is_shortened_and_its_exit_code_is_not() {
     };
     let theme = Theme::colorless();
     for width in [40, 80, 120] {
-        let row = title(&view, &Space { width, height: 10, theme: &theme, focused: false }).text();
+        let row =
+            title(&view, &Space { width, height: 10, theme: &theme, focused: false, keys: &omp_tui::DefaultKeys })
+                .text();
         assert!(row.ends_with("…  exit 2 · 0.1s"), "{row}");
     }
 }

@@ -29,7 +29,7 @@ fn gallery(way: ImageWay) -> Gallery {
 
 fn drawn(hung: &Hung, width: usize) -> Vec<Line> {
     let theme = Theme::colorless();
-    hung.draw(&Space { width, height: 24, theme: &theme, focused: true })
+    hung.draw(&Space { width, height: 24, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys })
 }
 
 fn texts(hung: &Hung) -> Vec<String> {

@@ -261,7 +261,13 @@ fn modes_have_names_and_the_selection_is_seen() {
     }
     assert_eq!(modes, ["INSERT", "NORMAL", "VISUAL", "V-LINE", "NORMAL", ":", ":q"]);
     press(&mut editor, "escape v e");
-    let space = crate::Space { width: 20, height: 24, theme: &crate::Theme::colorless(), focused: true };
+    let space = crate::Space {
+        width: 20,
+        height: 24,
+        theme: &crate::Theme::colorless(),
+        focused: true,
+        keys: &crate::DefaultKeys,
+    };
     let lines = editor.draw(&space);
     let marked: String =
         lines[0].spans.iter().filter(|span| span.style.attrs.has(Attrs::REVERSE)).map(|span| &*span.text).collect();
