@@ -54,7 +54,7 @@ enum PlaceKind {
     Lines,
     /// The lines are an object of a JSON list.
     JsonList,
-    /// Only a person knows where they belong.
+    /// The user has to add them by hand.
     ByHand,
 }
 

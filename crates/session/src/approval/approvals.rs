@@ -37,7 +37,7 @@ const LONGEST_LINE: usize = 1000;
 pub(crate) const BY_HOOK: &str = "a hook";
 const BY_COMMAND: &str = "the running command";
 
-/// What others than the policy say about a call.
+/// Decisions about a call that do not come from the policy.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Permission<'a> {
     pub hook: Option<&'a HookPermission>,

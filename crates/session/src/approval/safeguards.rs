@@ -39,15 +39,15 @@ impl Contained {
     pub fn in_short(&self) -> String {
         let mode = match self.mode {
             _ if self.refused.is_some() => return "no commands".to_owned(),
-            ContainMode::Off => return "uncontained".to_owned(),
+            ContainMode::Off => return "no sandbox".to_owned(),
             ContainMode::ReadOnly => "read-only",
             ContainMode::WorkspaceWrite if !self.missing.is_empty() => "partly sandboxed",
-            ContainMode::WorkspaceWrite => "contained",
+            ContainMode::WorkspaceWrite => "sandboxed",
         };
         match self.network {
             NetworkMode::On => mode.to_owned(),
             NetworkMode::Off => format!("{mode}, net off"),
-            NetworkMode::Allowlist => format!("{mode}, net listed"),
+            NetworkMode::Allowlist => format!("{mode}, net allowlist"),
         }
     }
 
@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn a_few_words_say_how_commands_are_kept() {
         let usual = Contained::default;
-        check(usual(), "contained", false);
-        check(Contained { network: NetworkMode::Off, ..usual() }, "contained, net off", false);
-        check(Contained { network: NetworkMode::Allowlist, ..usual() }, "contained, net listed", false);
+        check(usual(), "sandboxed", false);
+        check(Contained { network: NetworkMode::Off, ..usual() }, "sandboxed, net off", false);
+        check(Contained { network: NetworkMode::Allowlist, ..usual() }, "sandboxed, net allowlist", false);
         check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
         check(Contained { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
         check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
         // Without containment the network is not restricted either, whatever the setting.
         let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
-        check(off, "uncontained", true);
+        check(off, "no sandbox", true);
     }
 }

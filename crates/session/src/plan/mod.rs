@@ -39,7 +39,7 @@ pub(crate) fn is_told(message: &Message) -> bool {
     matches!(message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE)
 }
 
-/// The message that the conversation lacks: the mode was changed and no prompt has told the model so.
+/// The message about a change of mode that the model has not been told yet.
 pub(crate) fn untold<'a>(
     plans: bool,
     messages: impl DoubleEndedIterator<Item = &'a Arc<Message>>,

@@ -194,8 +194,8 @@ fn the_cost_of_each_part() {
     skills: 41 0.0%
     added prompt: 5 0.0%
     tool read: 10 0.0%
-    said by the user (1): 7 0.0%
-    said by the model (1): 9 0.0%
+    user messages (1): 7 0.0%
+    model messages (1): 9 0.0%
     notes to the model (1): 7 0.0%
     ");
 }

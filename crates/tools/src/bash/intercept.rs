@@ -24,7 +24,7 @@ pub(crate) fn default_rules() -> Vec<InterceptRule> {
     };
     vec![
         rule(r"^\s*(cat|head|tail|less|more)\s+[^<|>]+$", Read::NAME, "`read` shows files, with line numbers."),
-        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", Search::NAME, "`search` looks through files and minds .gitignore."),
+        rule(r"^\s*(?:[ef]?grep|rg)\b(?:\s|$)", Search::NAME, "`search` searches files and respects .gitignore."),
         rule(r"^\s*(?:fd|find)\b.*\s-(?:i?name|i?path|type)\b", Find::NAME, "`find` lists files by pattern."),
         rule(
             r"^\s*sed\b.*\s(?:-[nEerz]*i|--in-place\b)",
@@ -36,9 +36,9 @@ pub(crate) fn default_rules() -> Vec<InterceptRule> {
         rule(
             r#"^\s*(echo|printf)\s+("[^"]*"|'[^']*'|[^"'|>])*>{1,2}\s*[^&|>/\s]"#,
             Write::NAME,
-            "`write` makes files.",
+            "`write` creates files.",
         ),
-        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", Write::NAME, "`write` makes files."),
+        rule(r"^\s*cat\s*(>\s*\S+\s*)?<<.*", Write::NAME, "`write` creates files."),
     ]
 }
 

@@ -118,18 +118,18 @@ pub struct BashParams {
     #[serde(rename = "async")]
     #[schemars(skip)]
     pub in_background: Option<bool>,
-    /// Offered by [`OfferedBash`] where the user has a screen for it; passed over elsewhere.
+    /// Offered by [`OfferedBash`] if the user has a terminal to show it in; otherwise ignored.
     #[schemars(skip)]
     pub pty: Option<bool>,
-    /// Offered by [`OfferedBash`] where commands are contained: places that this one writes to besides.
+    /// Additional paths that the command writes to. Offered by [`OfferedBash`] if commands run in the sandbox.
     #[serde(default)]
     #[schemars(skip)]
     pub write: Vec<String>,
-    /// The same for hidden places that it reads.
+    /// Hidden paths that the command reads. Offered like `write`.
     #[serde(default)]
     #[schemars(skip)]
     pub read: Vec<String>,
-    /// The same for services that it uses.
+    /// Services outside the sandbox that the command uses. Offered like `write`.
     #[serde(default)]
     #[schemars(skip)]
     pub sockets: Vec<String>,
@@ -216,7 +216,7 @@ impl Bash {
         let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
         if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
-            notices.push(format!("`{}` was left off: output is shortened for you and kept whole.", fixed.taken));
+            notices.push(format!("`{}` was removed: omp shortens the output and stores all of it.", fixed.taken));
             job.command = fixed.command;
         }
         if let Some(message) = intercept::refusal(&job.command, &options.intercept, &self.offered) {
@@ -253,7 +253,7 @@ impl Bash {
                 return Err(ToolError::reply(format!("unknown service `{name}`\nhint: `sockets` takes {known}")));
             }
             if access.map().service(name).is_none() {
-                notices.push(format!("{name}: nothing of it was found on this machine."));
+                notices.push(format!("{name} was not found on this machine."));
             }
         }
         Ok(())

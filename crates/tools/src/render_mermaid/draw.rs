@@ -37,7 +37,7 @@ impl Canvas {
         work: impl FnOnce() -> Result<String, String> + Send + 'static,
     ) -> Result<String, String> {
         if self.busy.swap(true, Ordering::AcqRel) {
-            return Err("another diagram is still being drawn\nhint: draw a simpler one later".to_owned());
+            return Err("another diagram is still being drawn\nhint: try again later".to_owned());
         }
         let (sender, receiver) = oneshot::channel();
         let free = Free(self.busy.clone());
@@ -49,7 +49,7 @@ impl Canvas {
         started.map_err(|error| format!("cannot start drawing: {error}"))?;
         match tokio::time::timeout(MAX_WAIT, receiver).await {
             Ok(Ok(drawn)) => drawn,
-            Ok(Err(_)) => Err("the renderer broke down over this diagram\nhint: simplify it".to_owned()),
+            Ok(Err(_)) => Err("the renderer failed on this diagram\nhint: simplify it".to_owned()),
             Err(_) => Err(format!("the diagram was not drawn within {} s\nhint: simplify it", MAX_WAIT.as_secs())),
         }
     }

@@ -42,9 +42,9 @@ pub const STATUS_SETTINGS: &[Setting] = &[
         "statusLine.sessionAccent",
         Bool,
         "true",
-        "Give each session a color of its own, derived from its title.",
+        "Give each session its own colour, derived from its title.",
     )
-    .titled("Session color"),
+    .titled("Session colour"),
     Setting::new("Look", "statusLine.transparent", Bool, "false", "Draw the status line without a background.")
         .titled("Transparent status line"),
     Setting::new("", "statusLine.showHookStatus", Bool, "true", "Accepted; hooks cannot set a status yet.")

@@ -45,7 +45,7 @@ fn replacing_text() {
     ");
     assert_eq!(scratch.get("a.txt"), "one\n2\nthree\n");
     let text = scratch.text(&*tool, replacing("a.txt", "one \n2", "1\n2"));
-    assert!(text.contains("Warnings:\nold_text was found after ignoring blanks at line ends, at line 1"), "{text}");
+    assert!(text.contains("Warnings:\nold_text was found after ignoring trailing whitespace, at line 1"), "{text}");
     let text = scratch.text(&*tool, replacing("a.txt", "four", "4"));
     assert!(text.starts_with("error: old_text was not found in a.txt; nothing was written"), "{text}");
 }
@@ -126,7 +126,7 @@ fn a_change_behind_the_back_is_merged_or_refused() {
 fn below_a_file_there_is_nothing() {
     let scratch = Scratch::new(&[("a.txt", "x\n")]);
     let text = scratch.text(&*any(EditMode::Replace, &scratch), replacing("a.txt/inner", "", "x"));
-    assert!(text.starts_with("error: a.txt: is not a folder, so nothing can be put below it"), "{text}");
+    assert!(text.starts_with("error: a.txt: is not a folder, so nothing can be created in it"), "{text}");
 }
 
 #[cfg(unix)]
