@@ -8,7 +8,7 @@ use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
-use super::{EndReason, Heard, Said, SessionCx, StartSource, Word};
+use super::{CallVerdict, EndReason, Heard, Said, SessionCx, StartSource};
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::RecorderError;
@@ -115,9 +115,9 @@ impl Control {
     }
 
     /// Asks each feature about a call; each sees the changes made by the features before it.
-    pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> Word {
+    pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> CallVerdict {
         let cx = self.cx();
-        let mut all = Word::default();
+        let mut all = CallVerdict::default();
         for feature in &self.features {
             let word = feature.before_call(&cx, call).await;
             if word.refusal.is_some() {

@@ -14,7 +14,7 @@ use omp_store::{Context, EntryId};
 use omp_types::Transcript;
 use serde_json::{Value, json};
 
-use super::{Said, SessionCx, SessionFeature, Word, hidden};
+use super::{CallVerdict, Said, SessionCx, SessionFeature, hidden};
 use crate::approvals;
 use crate::recorder::{Recorder, RecorderError};
 
@@ -35,12 +35,12 @@ impl Exploration {
 }
 
 impl SessionFeature for Exploration {
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
         let refusal = self.active().refusal(call.role());
         if refusal.is_some() {
             approvals::refused(&cx.control, call.call(), "exploration");
         }
-        ready(refusal.map(Word::refuse).unwrap_or_default()).boxed()
+        ready(refusal.map(CallVerdict::refuse).unwrap_or_default()).boxed()
     }
 
     fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {

@@ -16,7 +16,7 @@ use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
 
 use super::notified::WAITING;
-use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
+use super::{CallVerdict, Heard, Said, SessionCx, SessionFeature, hidden};
 use crate::control::Control;
 use crate::host::Wish;
 
@@ -253,7 +253,7 @@ impl Hooks {
         context.into_iter().for_each(|message| cx.say_with_next_prompt(message));
     }
 
-    async fn said_to_call(&self, cx: &SessionCx, checked: &mut CheckedCall<'_>) -> Word {
+    async fn said_to_call(&self, cx: &SessionCx, checked: &mut CheckedCall<'_>) -> CallVerdict {
         let call = checked.call();
         let point = HookPoint::BeforeCall { call };
         let reply = match self.wants(&point) {
@@ -270,15 +270,15 @@ impl Hooks {
         if let Some(why) = reply.halted {
             self.turn().halted = Some(why.clone());
             decided(json!({"decision": "stopped", "reason": why}));
-            return Word::refuse(format!("`{}` was not run: a hook stopped the turn: {why}", call.name));
+            return CallVerdict::refuse(format!("`{}` was not run: a hook stopped the turn: {why}", call.name));
         }
         if let Some(why) = reply.blocked {
             decided(json!({"decision": "blocked", "reason": why}));
-            return Word::refuse(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
+            return CallVerdict::refuse(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
         }
         self.turn().context = reply.context;
         let permission = reply.permission;
-        let Some(arguments) = reply.amended else { return Word { permission, refusal: None } };
+        let Some(arguments) = reply.amended else { return CallVerdict { permission, refusal: None } };
         let amended = checked.amend(arguments);
         let call = checked.call();
         if let Err(invalid) = amended {
@@ -288,11 +288,11 @@ impl Hooks {
                 invalid.problems.join("; ")
             );
             note_decision(cx, call, json!({"decision": "refused", "reason": why}));
-            return Word::refuse(why);
+            return CallVerdict::refuse(why);
         }
         note_decision(cx, call, json!({"decision": "amended", "arguments": call.arguments}));
         cx.notice(SOURCE, format!("a hook changed the arguments of `{}`", call.name)).await;
-        Word { permission, refusal: None }
+        CallVerdict { permission, refusal: None }
     }
 
     /// Adds the output of hooks about a finished call to its result.
@@ -416,7 +416,7 @@ impl SessionFeature for Hooks {
         self.turn().halted.take().map(|why| format!("a hook stopped the turn: {why}"))
     }
 
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
         self.said_to_call(cx, call).boxed()
     }
 

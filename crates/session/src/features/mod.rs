@@ -120,8 +120,8 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// The model wants to call a tool; its arguments are valid and may be amended. Called before the user is asked.
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
-        Box::pin(ready(Word::default()))
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
+        Box::pin(ready(CallVerdict::default()))
     }
 
     /// The call was allowed and runs as given here.
@@ -242,14 +242,14 @@ pub type Heard = Result<Vec<Arc<Message>>, String>;
 
 /// A feature's reply to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Word {
+pub struct CallVerdict {
     /// Set when the call must not run: the text that the model reads instead of a result.
     pub refusal: Option<String>,
     /// The decision on the approval of the call.
     pub permission: Option<HookPermission>,
 }
 
-impl Word {
+impl CallVerdict {
     pub fn refuse(why: impl Into<String>) -> Self {
         Self { refusal: Some(why.into()), ..Self::default() }
     }
