@@ -58,8 +58,8 @@ pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use factory::{SessionFactory, SubSession};
 pub use features::{
-    BackgroundJobs, CallSeen, CallVerdict, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint,
-    HookReply, HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx,
+    BackgroundJobs, CallSeen, CallVerdict, EndReason, FeatureMessage, FilesInTheWay, FilesKept, Heard, HookPermission,
+    HookPoint, HookReply, HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, SessionCx,
     SessionFeature, SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY,
 };
 pub use file_commands::{Arguments, Expanded, Piece, expand};

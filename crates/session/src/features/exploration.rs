@@ -14,7 +14,7 @@ use omp_store::{Context, EntryId};
 use omp_types::Transcript;
 use serde_json::{Value, json};
 
-use super::{CallVerdict, Said, SessionCx, SessionFeature, hidden};
+use super::{CallVerdict, FeatureMessage, SessionCx, SessionFeature, hidden};
 use crate::approvals;
 use crate::recorder::{Recorder, RecorderError};
 
@@ -43,7 +43,11 @@ impl SessionFeature for Exploration {
         ready(refusal.map(CallVerdict::refuse).unwrap_or_default()).boxed()
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.active().note(outcome, cx.tool_role(&outcome.name));
         ready(None).boxed()
     }
@@ -53,7 +57,7 @@ impl SessionFeature for Exploration {
         done.map_err(|error| Stop(error.to_string()))
     }
 
-    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.active().reminder()).boxed()
     }
 
@@ -150,10 +154,10 @@ impl Active {
     }
 
     /// The reminder for a model that wants to end its turn during an exploration.
-    fn reminder(&mut self) -> Option<Said> {
+    fn reminder(&mut self) -> Option<FeatureMessage> {
         let active = self.checkpoint.as_mut().filter(|active| active.reminders < MAX_REMINDERS)?;
         active.reminders += 1;
-        Some(Said::new("rewind-reminder", REMINDER))
+        Some(FeatureMessage::new("rewind-reminder", REMINDER))
     }
 
     /// Forgets the checkpoint; the conversation stays as it is.

@@ -16,7 +16,7 @@ use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
 
 use super::notified::WAITING;
-use super::{CallVerdict, Heard, Said, SessionCx, SessionFeature, hidden};
+use super::{CallVerdict, FeatureMessage, Heard, SessionCx, SessionFeature, hidden};
 use crate::control::Control;
 use crate::host::Wish;
 
@@ -348,7 +348,7 @@ impl Hooks {
     }
 
     /// The message for a model that wants to stop, if a hook has one.
-    async fn said_to_stop(&self, cx: &SessionCx) -> Option<Said> {
+    async fn said_to_stop(&self, cx: &SessionCx) -> Option<FeatureMessage> {
         let held = {
             let turn = self.turn();
             if turn.halted.is_some() {
@@ -381,7 +381,7 @@ impl Hooks {
             return None;
         }
         self.turn().held += 1;
-        Some(Said::new(MESSAGE_TYPE, told(&why)))
+        Some(FeatureMessage::new(MESSAGE_TYPE, told(&why)))
     }
 
     /// Notifies hooks once when the session has been idle for a while.
@@ -426,11 +426,15 @@ impl SessionFeature for Hooks {
         turn.running.insert(call.id.clone(), context);
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.said_to_result(cx, outcome).map(|()| None).boxed()
     }
 
-    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.said_to_stop(cx).boxed()
     }
 

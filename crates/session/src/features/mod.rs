@@ -37,7 +37,7 @@ pub use jobs::{BackgroundJobs, JobEnded};
 pub(crate) use jobs::{Waking, Woken};
 pub(crate) use notified::{AskedAloud, PERMISSION};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
-pub use said::Said;
+pub use said::FeatureMessage;
 pub(crate) use said::hidden;
 pub use standard::StandardFeatures;
 pub use stream_rules::{RulesFired, StreamRules, TTSR_INJECTION};
@@ -70,7 +70,7 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// Text to be placed right before the prompt.
-    fn news(&self) -> Option<Said> {
+    fn news(&self) -> Option<FeatureMessage> {
         None
     }
 
@@ -80,7 +80,7 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// Text to be added to the next request.
-    fn before_request(&self) -> Option<Said> {
+    fn before_request(&self) -> Option<FeatureMessage> {
         None
     }
 
@@ -115,7 +115,7 @@ pub trait SessionFeature: Send + Sync {
 
     /// The answer was cut off. It is the last message of the transcript, from which it may be removed. The returned message
     /// is sent next.
-    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<Said> {
+    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<FeatureMessage> {
         None
     }
 
@@ -138,7 +138,11 @@ pub trait SessionFeature: Send + Sync {
 
     /// May change the result of a call before the model sees it and the file records it. The returned message comes after
     /// the results of the turn.
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         Box::pin(ready(None))
     }
 
@@ -148,7 +152,7 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// The model has finished. If a message is returned, it is sent to the model and the run goes on.
-    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         Box::pin(ready(None))
     }
 
