@@ -58,9 +58,10 @@ pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use factory::{SessionFactory, SubSession};
 pub use features::{
-    BackgroundJobs, CallSeen, CallVerdict, EndReason, FeatureMessage, FilesInTheWay, FilesKept, Heard, HookPermission,
-    HookPoint, HookReply, HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, SessionCx,
-    SessionFeature, SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY,
+    AcceptedMessages, BackgroundJobs, CallSeen, CallVerdict, EndReason, FeatureMessage, FilesInTheWay, FilesKept,
+    HookPermission, HookPoint, HookReply, HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired,
+    SessionCx, SessionFeature, SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling,
+    UNDO_ENTRY,
 };
 pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{

@@ -8,7 +8,7 @@ use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
-use super::{CallVerdict, EndReason, FeatureMessage, Heard, SessionCx, StartSource};
+use super::{AcceptedMessages, CallVerdict, EndReason, FeatureMessage, SessionCx, StartSource};
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::RecorderError;
@@ -43,7 +43,7 @@ impl Control {
         self.features.iter().for_each(|feature| feature.begin_run());
     }
 
-    pub async fn hear(self: &Arc<Self>, mut said: Vec<Arc<Message>>) -> Heard {
+    pub async fn hear(self: &Arc<Self>, mut said: Vec<Arc<Message>>) -> AcceptedMessages {
         let cx = self.cx();
         for feature in &self.features {
             said = feature.hear(&cx, said).await?;

@@ -16,7 +16,7 @@ use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
 
 use super::notified::WAITING;
-use super::{CallVerdict, FeatureMessage, Heard, SessionCx, SessionFeature, hidden};
+use super::{AcceptedMessages, CallVerdict, FeatureMessage, SessionCx, SessionFeature, hidden};
 use crate::control::Control;
 use crate::host::Wish;
 
@@ -318,7 +318,7 @@ impl Hooks {
         outcome.output.content.extend(said.map(|text| Content::text(told(&text))));
     }
 
-    async fn said_to_messages(&self, cx: &SessionCx, messages: Vec<Arc<Message>>) -> Heard {
+    async fn said_to_messages(&self, cx: &SessionCx, messages: Vec<Arc<Message>>) -> AcceptedMessages {
         let (mut said, mut refused) = (Vec::new(), None);
         for message in messages {
             let Message::User(user) = &*message else {
@@ -408,7 +408,7 @@ impl SessionFeature for Hooks {
         *self.turn() = HookTurn::default();
     }
 
-    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
+    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, AcceptedMessages> {
         self.said_to_messages(cx, said).boxed()
     }
 

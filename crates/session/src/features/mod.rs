@@ -65,7 +65,7 @@ pub trait SessionFeature: Send + Sync {
     fn begin_run(&self) {}
 
     /// Filters or extends the messages before the model gets them. `Err` says why none are sent.
-    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
+    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, AcceptedMessages> {
         Box::pin(ready(Ok(said)))
     }
 
@@ -242,7 +242,7 @@ fn nothing() -> BoxFuture<'static, ()> {
 }
 
 /// The messages for the model, or the reason why there are none.
-pub type Heard = Result<Vec<Arc<Message>>, String>;
+pub type AcceptedMessages = Result<Vec<Arc<Message>>, String>;
 
 /// A feature's reply to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
