@@ -10,7 +10,7 @@ pub struct Safeguards {
     pub containment: Option<Contained>,
     /// Whether files of the project may run code.
     pub trusted: bool,
-    pub undo: Kept,
+    pub undo: UndoState,
 }
 
 /// How commands are contained.
@@ -30,7 +30,7 @@ pub struct Contained {
 
 /// Whether file changes can be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct UndoState {
     pub enabled: bool,
 }
 
