@@ -82,7 +82,7 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
-pub use safeguards::{Contained, Safeguards, UndoState};
+pub use safeguards::{Safeguards, SandboxState, UndoState};
 pub use settings::SETTINGS;
 pub use slash::{
     ArgumentValues, Attached, Called, CalledCommand, CommandChoice, CommandGroup, CommandScreen, CommandSource, MENU,

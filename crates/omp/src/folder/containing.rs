@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use omp_config::{Dirs, Settings, TrustState};
 use omp_contain::{Containment, MapSources, Rung, default_map, services, standing};
 use omp_egress::{Upstream, problem_of_rule};
-use omp_session::{Contained, Safeguards, UndoState};
+use omp_session::{Safeguards, SandboxState, UndoState};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 
 use crate::folder::FolderSetup;
@@ -135,9 +135,9 @@ pub fn safeguards(setup: &FolderSetup, files_are_kept: bool) -> Safeguards {
     }
 }
 
-fn contained(containment: &Containment) -> Contained {
+fn contained(containment: &Containment) -> SandboxState {
     let access = containment.access().cloned().unwrap_or_else(|| Access::new(AccessMap::open("")));
-    Contained {
+    SandboxState {
         mode: access.mode(),
         network: access.network(),
         rung: containment.rung().unwrap_or(Rung::None).name(),

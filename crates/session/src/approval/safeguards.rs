@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Safeguards {
     /// `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub containment: Option<Contained>,
+    pub containment: Option<SandboxState>,
     /// Whether files of the project may run code.
     pub trusted: bool,
     pub undo: UndoState,
@@ -15,7 +15,7 @@ pub struct Safeguards {
 
 /// How commands are contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Contained {
+pub struct SandboxState {
     pub mode: ContainMode,
     pub network: NetworkMode,
     /// The name of the sandbox rung in use.
@@ -34,7 +34,7 @@ pub struct UndoState {
     pub enabled: bool,
 }
 
-impl Contained {
+impl SandboxState {
     /// A short form for the status bar.
     pub fn in_short(&self) -> String {
         let mode = match self.mode {
@@ -62,21 +62,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(contained: Contained, expect: &str, is_weak: bool) {
+    fn check(contained: SandboxState, expect: &str, is_weak: bool) {
         assert_eq!((contained.in_short().as_str(), contained.is_weak()), (expect, is_weak));
     }
 
     #[test]
     fn a_few_words_say_how_commands_are_kept() {
-        let usual = Contained::default;
+        let usual = SandboxState::default;
         check(usual(), "sandboxed", false);
-        check(Contained { network: NetworkMode::Off, ..usual() }, "sandboxed, net off", false);
-        check(Contained { network: NetworkMode::Allowlist, ..usual() }, "sandboxed, net allowlist", false);
-        check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
-        check(Contained { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
-        check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
+        check(SandboxState { network: NetworkMode::Off, ..usual() }, "sandboxed, net off", false);
+        check(SandboxState { network: NetworkMode::Allowlist, ..usual() }, "sandboxed, net allowlist", false);
+        check(SandboxState { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
+        check(SandboxState { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
+        check(SandboxState { refused: Some("x".into()), ..usual() }, "no commands", true);
         // Without containment the network is not restricted either, whatever the setting.
-        let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
+        let off = SandboxState { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
         check(off, "no sandbox", true);
     }
 }
