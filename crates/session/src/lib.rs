@@ -63,7 +63,7 @@ pub use features::{
     SessionCx, SessionFeature, SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling,
     UNDO_ENTRY,
 };
-pub use file_commands::{Arguments, Expanded, Piece, expand};
+pub use file_commands::{Arguments, Expanded, TemplatePiece, expand};
 pub use host::{
     OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
 };

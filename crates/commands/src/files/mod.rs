@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, TrustDecision, read_again};
 use omp_exec::Containment;
 use omp_session::{
-    Arguments, CommandSource, Expanded, Piece, Prepared, Prompt, Session, SlashCommand, SlashReply, expand,
+    Arguments, CommandSource, Expanded, Prepared, Prompt, Session, SlashCommand, SlashReply, TemplatePiece, expand,
 };
 use omp_types::{Content, Env, ImageContent};
 use omp_workspace::FileReach;
@@ -147,15 +147,15 @@ impl CommandPlace {
         let runs = self.allowed_runs(file);
         for piece in pieces {
             match piece {
-                Piece::Text(piece) => made.text.push_str(&piece),
-                Piece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
+                TemplatePiece::Text(piece) => made.text.push_str(&piece),
+                TemplatePiece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
                     made.text.push_str(&format!("[not run: `{line}`]"));
                     made.notes.push(format!(
                         "`{line}` was not run: {} belongs to a project that is not trusted\nhint: trust it with `omp trust add`, or copy the command to ~/.omp/agent/commands",
                         file.source.path.display()
                     ));
                 }
-                Piece::Run(line) => {
+                TemplatePiece::Run(line) => {
                     let ran = shell::output(&line, arguments, self).await;
                     made.text.push_str(&ran.text);
                     made.notes.extend(ran.note);

@@ -8,6 +8,6 @@ mod template;
 mod tests;
 
 pub use arguments::Arguments;
-pub use template::{Expanded, Piece, expand};
+pub use template::{Expanded, TemplatePiece, expand};
 #[cfg(test)]
 use template::{MAX_EXPANDED, MAX_FILES, MAX_RUNS};
