@@ -73,9 +73,9 @@ pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
 pub use prepared::{CallLimit, CallQuestion, Prepared, Prompt};
 pub use prompt::{
-    ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
-    PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
-    Tree, context_report,
+    ContextReport, Environment, FolderTree, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText,
+    Opening, PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt,
+    TemplateError, context_report,
 };
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use omp_config::{Catalogue, Level, Rule};
 use omp_rules::Buckets;
-use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
+use omp_session::{
+    Environment, FolderTree, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement,
+};
 use omp_workspace::{TreeLimits, git_status, project_tree};
 
 /// Prompt texts from flags, which override files.
@@ -111,7 +113,7 @@ fn opening(cwd: &Path, with_tree: bool) -> Opening {
     // The file tree matters more than the number of changed files, so it runs first.
     let tree = with_tree.then(|| {
         let found = project_tree(cwd, TreeLimits::default(), &is_over);
-        Tree { lines: found.lines, cut: found.cut }
+        FolderTree { lines: found.lines, cut: found.cut }
     });
     let git = git_status(cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
     Opening { git, tree }

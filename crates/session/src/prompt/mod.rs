@@ -22,7 +22,7 @@ use omp_types::{Model, Setting, SettingKind};
 
 pub use listed::Listed;
 pub(crate) use opening::message as opening_message;
-pub use opening::{GitState, Opening, Tree};
+pub use opening::{FolderTree, GitState, Opening};
 pub use parts::{Environment, NamedText, PromptParts, Replacement};
 pub use report::{ContextReport, Measured, PartCost, context_report};
 use shape::Shape;
