@@ -73,8 +73,8 @@ pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
 pub use prepared::{CallLimit, CallQuestion, Prepared, Prompt};
 pub use prompt::{
-    ContextReport, Environment, FolderTree, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText,
-    Opening, PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt,
+    ContextReport, Environment, FolderTree, GitState, INCLUDE_WORKSPACE_TREE, LookAround, Measured, NamedText, Opening,
+    PartCost, PartKind, PromptListItem, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt,
     TemplateError, context_report,
 };
 pub use queue_modes::queues_from_settings;

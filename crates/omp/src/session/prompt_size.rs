@@ -6,7 +6,7 @@ use std::sync::Arc;
 use omp_agent::Tool;
 use omp_config::{ContextFile, Level};
 use omp_session::{
-    Command, Environment, FolderTree, GitState, Listed, NamedText, Opening, PromptParts, Recorder, Replacement,
+    Command, Environment, FolderTree, GitState, NamedText, Opening, PromptListItem, PromptParts, Recorder, Replacement,
     Session, SessionEvent, SessionOptions, SystemPrompt,
 };
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
@@ -143,7 +143,7 @@ async fn a_session_that_only_plans() {
 #[tokio::test]
 async fn a_project_with_notes_rules_and_skills() {
     let usual = Preset::default();
-    let listed = |name: &str, description: &str, globs: &[&str]| Listed {
+    let listed = |name: &str, description: &str, globs: &[&str]| PromptListItem {
         name: name.into(),
         description: description.into(),
         globs: globs.iter().map(|glob| (*glob).to_owned()).collect(),
