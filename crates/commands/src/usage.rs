@@ -221,7 +221,7 @@ pub fn parse_cost(text: &str) -> Result<f64, String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use omp_session::Beside;
+    use omp_session::SideUsage;
     use omp_types::ModelTally;
 
     use super::*;
@@ -246,8 +246,8 @@ mod tests {
             session: usage(15, 45, 0.75),
             models: vec![model("a", "long-model", 1, usage(10, 30, 0.5)), model("b", "m", 2, usage(5, 15, 0.25))],
             turns: [TurnSpent { number: 1, answers: 3, usage: usage(15_000, 45_000, 0.75) }].into(),
-            beside: BTreeMap::from([("title", Beside { requests: 1, usage: usage(9, 0, 0.0) })]),
-            taken_back: Beside { requests: 2, usage: usage(7, 0, 0.0) },
+            beside: BTreeMap::from([("title", SideUsage { requests: 1, usage: usage(9, 0, 0.0) })]),
+            taken_back: SideUsage { requests: 2, usage: usage(7, 0, 0.0) },
             breaks: BTreeMap::from([
                 (BreakCause::ModelSwitch, Broken { times: 2, tokens: 900, cost: 0.0 }),
                 (BreakCause::Eviction, Broken { times: 1, tokens: 5000, cost: 0.0135 }),

@@ -91,8 +91,8 @@ pub use slash::{
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{
-    Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
-    SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
+    Account, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
+    SPENDING_SETTINGS, SideUsage, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};

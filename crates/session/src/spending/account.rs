@@ -21,9 +21,9 @@ pub struct Account {
     /// One for each prompt of this run that has been answered, oldest first; at most [`MOST_TURNS`].
     pub turns: VecDeque<TurnSpent>,
     /// Requests outside the conversation: titles, side questions.
-    pub beside: BTreeMap<&'static str, Beside>,
+    pub beside: BTreeMap<&'static str, SideUsage>,
     /// Answers that rules took back. They are also in the sums.
-    pub taken_back: Beside,
+    pub taken_back: SideUsage,
     pub breaks: BTreeMap<BreakCause, Broken>,
     /// The estimate for the newest request.
     pub estimate: Option<Estimate>,
@@ -44,7 +44,7 @@ pub struct TurnSpent {
 
 /// Requests of one kind that are not part of the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct SideUsage {
     pub requests: usize,
     pub usage: Usage,
 }
