@@ -91,7 +91,7 @@ pub use slash::{
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{
-    Account, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
+    Account, BreakCause, BreakCost, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
     SPENDING_SETTINGS, SideUsage, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};

@@ -24,7 +24,7 @@ pub struct Account {
     pub beside: BTreeMap<&'static str, SideUsage>,
     /// Answers that rules took back. They are also in the sums.
     pub taken_back: SideUsage,
-    pub breaks: BTreeMap<BreakCause, Broken>,
+    pub breaks: BTreeMap<BreakCause, BreakCost>,
     /// The estimate for the newest request.
     pub estimate: Option<Estimate>,
     /// The limits of the session.
@@ -51,7 +51,7 @@ pub struct SideUsage {
 
 /// The total cost of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Broken {
+pub struct BreakCost {
     pub times: usize,
     pub tokens: u64,
     pub cost: f64,
