@@ -243,7 +243,7 @@ mod tests {
         let thinking =
             r#"{"id": "m", "name": "M", "ctx": 1, "max": 1, "thinking": {"mode": "m", "efforts": [], "new": 1}}"#;
         check_error(&model(thinking), "unknown field `new`");
-        check_error(&model(r#"{"id": "m", "name": "a\tb", "ctx": 1, "max": 1}"#), "holds a tab");
+        check_error(&model(r#"{"id": "m", "name": "a\tb", "ctx": 1, "max": 1}"#), "contains a tab");
         let one = r#"{"id": "m", "name": "M", "ctx": 1, "max": 1}"#;
         check_error(&model(&format!("{one}, {one}")), "`a/m` is listed twice");
     }

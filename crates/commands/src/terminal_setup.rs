@@ -189,7 +189,7 @@ impl TerminalSetupCommand {
             }
         }
         match done.is_empty() {
-            true => Ok(format!("{}\n\nThere is no file that omp could change here.", told(advice))),
+            true => Ok(format!("{}\n\nThere is nothing that omp can change for you.", told(advice))),
             false => Ok(done.join("\n")),
         }
     }

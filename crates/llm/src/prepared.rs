@@ -88,7 +88,7 @@ impl Preparation {
         let content = match fit_encoded(&image.data, takes) {
             Ok(fit) if fit.data == image.data && fit.mime_type == image.mime_type => None,
             Ok(fit) => Some(Content::Image(ImageContent { data: fit.data, mime_type: fit.mime_type.to_owned() })),
-            Err(why) => Some(Content::text(format!("[An image was left out here because {why}.]"))),
+            Err(why) => Some(Content::text(format!("[An image was left out because {why}.]"))),
         };
         self.keep(Fitted { key, content: content.clone() });
         content

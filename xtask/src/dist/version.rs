@@ -95,7 +95,10 @@ mod tests {
 
         run(root, &["init", "--quiet"]);
         let problem = told().unwrap_err();
-        assert!(problem.starts_with("error: the version cannot be told") && problem.contains("\nhint: "), "{problem}");
+        assert!(
+            problem.starts_with("error: cannot determine the version") && problem.contains("\nhint: "),
+            "{problem}"
+        );
 
         std::fs::write(root.join("a"), "1").unwrap();
         run(root, &["add", "a"]);

@@ -56,8 +56,6 @@ const PHRASES: &[(&str, &str)] = &[
     ("for good or ill", "whether it succeeded or not"),
     ("with all below", "recursively"),
     ("mend", "fix"),
-    ("stands here", "is here"),
-    ("stand here", "are here"),
     ("canceled", "cancelled, the spelling of this repository"),
     ("favorite models", "favourite models, the spelling of this repository"),
     ("the color", "the colour, the spelling of this repository"),
@@ -156,7 +154,9 @@ fn places(text: &str, phrase: &str) -> impl Iterator<Item = usize> {
 /// Only called for places that are a comment or a literal.
 fn is_comment(text: &str, at: usize) -> bool {
     let line = text[..at].rsplit('\n').next().unwrap_or_default();
-    line.match_indices("//").any(|(slashes, _)| !line[..slashes].ends_with(':'))
+    // After an odd number of quotes, the slashes are part of a literal.
+    let is_open = |before: &str| (before.matches('"').count() - before.matches("\\\"").count()) % 2 == 1;
+    line.match_indices("//").map(|(at, _)| &line[..at]).any(|before| !before.ends_with(':') && !is_open(before))
 }
 
 fn begins_comment(text: &str, at: usize) -> bool {

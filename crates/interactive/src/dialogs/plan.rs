@@ -54,7 +54,7 @@ pub struct PlanDialog {
 impl PlanDialog {
     pub(crate) fn new(plan: String, quiet: Quiet) -> Self {
         let mut markdown = Markdown::default();
-        markdown.set(if plan.trim().is_empty() { "The plan is empty, or not kept in a file." } else { &plan });
+        markdown.set(if plan.trim().is_empty() { "The plan is empty, or not saved to a file." } else { &plan });
         markdown.finish();
         let mut pointer = ListWindow::default();
         pointer.select(KEEP);

@@ -386,7 +386,7 @@ impl Prompt {
                 match clip {
                     Ok(Some(Clip::Image(image))) => return self.attach(image),
                     Ok(Some(Clip::Text(text))) => self.editor.paste(&text),
-                    Ok(None) => return tell("the clipboard holds no text or image"),
+                    Ok(None) => return tell("the clipboard contains no text or image"),
                     Err(problem) => return PromptStep::Act(Action::Tell(problem)),
                 }
             }

@@ -71,7 +71,7 @@ async fn a_host_answers_for_its_addresses() {
     → {"type":"host_uri_result","id":"uri_3","content":"one\ntwo\nthree"}
     "write" "Wrote 3 bytes to notion://page/7"
     "write" "fixed://page can only be read\nhint: fixed:// takes no writes"
-    "read" "there is no other:// in this session\nhint: what can be read is artifact://, agent://, local://, history://, skill://"
+    "read" "there is no other:// in this session\nhint: available are artifact://, agent://, local://, history://, skill://"
     "#);
     // They stay available in the next session, and can be removed.
     client.ask(json!({"type": "new_session"})).await;

@@ -59,7 +59,7 @@ impl Session {
 
     /// Replaces the text of the plan.
     pub fn keep_plan(&self, text: &str) -> Result<(), String> {
-        let path = self.plan_path().ok_or("the plan cannot be kept: this session has no file")?;
+        let path = self.plan_path().ok_or("the plan cannot be saved: this session has no file")?;
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let written = folder.and_then(|()| std::fs::write(&path, format!("{}\n", text.trim_end())));
         written.map_err(|error| format!("the plan cannot be written to {}: {error}", path.display()))

@@ -62,8 +62,8 @@ mod tests {
         );
         check(
             "hint: run it again with `read: [\"/x\"]`: the user is asked. `containment.shown` in config.yml shows it permanently",
-            "hint: nobody can be asked in this run; continue without it and say so. `containment.shown` in config.yml shows it for \
-             good",
+            "hint: nobody can be asked in this run; continue without it and say so. `containment.shown` in config.yml shows it \
+             permanently",
         );
         check("Sandbox: this session is read-only.", "Sandbox: this session is read-only.");
     }

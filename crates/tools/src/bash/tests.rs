@@ -516,7 +516,7 @@ async fn a_command_that_takes_too_much_is_told_which_limit_it_met() {
     let options = BashOptions { max_memory: 200, max_file_size: 2, ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &[]);
     for (command, told) in [
-        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "more than 200 MiB of memory"),
+        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "the limit of 200 MiB of memory"),
         ("head -c 3000000 /dev/zero > big", "`bash.maxFileSize`"),
     ] {
         let output = call(&bash, json!({"command": command})).await.unwrap();

@@ -169,8 +169,8 @@ fn other_data() {
     let scratch = Scratch::new(&[]);
     scratch.put("bin", b"\x7fELF\0\0");
     scratch.put("wide", b"\xff\xfea\0");
-    assert!(text(&scratch, "bin").starts_with("error: bin holds binary data (6B)"));
-    assert!(text(&scratch, "wide").starts_with("error: wide holds UTF-16 text"));
+    assert!(text(&scratch, "bin").starts_with("error: bin contains binary data (6B)"));
+    assert!(text(&scratch, "wide").starts_with("error: wide contains UTF-16 text"));
 }
 
 #[test]

@@ -89,7 +89,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let canvas = Canvas::default();
         let broken = runtime.block_on(canvas.on_its_own_thread(|| panic!("on purpose")));
-        assert!(broken.unwrap_err().starts_with("the renderer broke down"));
+        assert!(broken.unwrap_err().starts_with("the renderer failed"));
         // The thread clears the flag while it unwinds, after it dropped the sender, so it may still be set for a moment.
         while canvas.busy.load(Ordering::Acquire) {
             std::thread::yield_now();

@@ -258,7 +258,7 @@ fn what_the_board_refuses() {
         ("append parser", "Task \"parser\" already exists"),
         ("start nine", "no task is called \"nine\""),
         ("start ship", "no task is called \"ship\""),
-        ("done nine", "no task and no phase is called \"nine\""),
+        ("done nine", "no task or phase is called \"nine\""),
         ("rm pr", "\"pr\" is ambiguous: \"printer\", \"print tests\"\nhint: write more of it"),
     ] {
         let said = TodoEdit::parse(line, &board.phases()).and_then(|edit| board.edit(&edit)).unwrap_err();
@@ -296,7 +296,7 @@ fn what_the_model_is_told() {
     let board = TodoList::default();
     assert_eq!(remind::of_open_tasks(&board.phases(), 1, 3), None);
     let emptied = remind::after_user_edit("removed everything", &board.phases());
-    assert!(emptied.contains("(removed everything). It is empty now. Do not make a new one"), "{emptied}");
+    assert!(emptied.contains("(removed everything). It is empty now. Do not create a new one"), "{emptied}");
     board.import("# Build\n- [x] one\n- [ ] two\n").unwrap();
     let edited = remind::after_user_edit("completed \"one\"", &board.phases());
     assert!(

@@ -168,7 +168,7 @@ fn addresses() {
         ("jobs://3", "error: Not found: 3\nAvailable: 1, 2"),
         (
             "skill://x",
-            "error: there is no skill:// in this session\nhint: what can be read is artifact://, agent://, local://, \
+            "error: there is no skill:// in this session\nhint: available are artifact://, agent://, local://, \
              history://, jobs://",
         ),
     ] {
@@ -290,7 +290,7 @@ fn rules_skills_and_memories_go_by_name() {
         ("skill://pdf/../../secret", "error: Path traversal (..) is not allowed in skill:// URLs"),
         ("skill://pdf//etc/passwd", "error: Absolute paths are not allowed in skill:// URLs"),
         #[cfg(unix)]
-        ("skill://pdf/link", "error: skill://pdf/link leads out of its folder"),
+        ("skill://pdf/link", "error: skill://pdf/link points outside its folder"),
         ("memory://root", "error: Unknown memory: root\nAvailable: none"),
     ] {
         assert_eq!(scratch.text(&tool, json!({"path": path})), want, "{path}");

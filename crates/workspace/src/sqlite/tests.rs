@@ -186,7 +186,7 @@ fn reading_cannot_change_or_leave_the_database() {
 fn conditions_stay_conditions() {
     let sample = Sample::new();
     for (query, want) in [
-        ("where=1) UNION SELECT 1,2,3 --", "error: the condition must not have a closing parenthesis"),
+        ("where=1) UNION SELECT 1,2,3 --", "error: the condition must not have an extra closing parenthesis"),
         ("where=1 -- x", "error: the condition must not have a comment"),
         ("where=1 /* x", "error: the condition must not have a comment"),
         ("where=1; DELETE FROM users", "error: the condition must not have a semicolon"),

@@ -22,7 +22,7 @@ pub const STATUS_SETTINGS: &[Setting] = &[
         "statusLine.separator",
         OneOf(SEPARATORS),
         "",
-        "What stands between two segments; each preset has its own.",
+        "Separator between segments; each preset has its own.",
     )
     .titled("Status line separator"),
     Setting::new("", "statusLine.leftSegments", SEGMENT_LIST, "[]", "Segments on the left, if the preset is `custom`.")

@@ -171,10 +171,10 @@ fn a_blind_model_is_told_of_images() {
     stream_options: {"include_usage":true}
     max_tokens: 32000
     messages:
-      {"role":"user","content":"Look \"here\".\n[An image was left out here because this model does not take images.]"}
+      {"role":"user","content":"Look \"here\".\n[An image was left out because this model does not take images.]"}
       {"role":"assistant","content":"Reading.","tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}},{"id":"other","type":"function","function":{"name":"read","arguments":"{\"path\":\"b.png\"}"}}]}
       {"role":"tool","tool_call_id":"c","content":"one\ntwo"}
-      {"role":"tool","tool_call_id":"other","content":"[An image was left out here because this model does not take images.]"}
+      {"role":"tool","tool_call_id":"other","content":"[An image was left out because this model does not take images.]"}
       {"role":"user","content":"A note."}
     "#);
 }

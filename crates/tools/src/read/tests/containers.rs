@@ -67,7 +67,7 @@ fn archives() {
     ] {
         assert_eq!(text(&scratch, path), want, "{path}");
     }
-    assert!(text(&scratch, "a.tar:bin").starts_with("error: a.tar:bin holds binary data (5B)"));
+    assert!(text(&scratch, "a.tar:bin").starts_with("error: a.tar:bin contains binary data (5B)"));
     scratch.put("bad.zip", b"no archive");
     assert!(text(&scratch, "bad.zip").starts_with("error: bad.zip is damaged"));
 }

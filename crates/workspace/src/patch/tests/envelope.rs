@@ -104,7 +104,7 @@ fn refusals() {
     check_nothing(&wrapped("*** Delete File: dir"), "is a directory");
     check_nothing(&wrapped("*** Update File: a"), "no hunks");
     check_nothing(&wrapped("*** Update File: a\n@@\n-two\n+2\n*** Move to: b"), "must follow");
-    check_nothing(&wrapped("*** Update File: a\n*** Move to: dir/b"), "a file of that name exists");
+    check_nothing(&wrapped("*** Update File: a\n*** Move to: dir/b"), "a file with that name exists");
     check_nothing(&wrapped("*** Update File: a\n*** Move to: ./a"), "it is already there");
     check_nothing(&wrapped("*** Add File: n\n+x\n*** Update File: n\n*** Move to: m"), "new in this call");
     check_nothing(&wrapped("*** Delete File: a\n*** Update File: a\n@@\n-two\n+2"), "deleted or moved earlier");

@@ -92,7 +92,7 @@ fn tolerances_are_told() {
         &format!("{long}\nb\n"),
         &format!("@@\n {}\n-b\n+c", long.replace("third", "thirt")),
         &format!("{long}\nc\n"),
-        "alike",
+        "% similar",
     );
     check_refused("    a\n  b\n", "@@\n a\n-b\n+c", &["another indentation"]);
 }
