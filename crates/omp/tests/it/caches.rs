@@ -90,7 +90,10 @@ async fn a_program_that_a_script_starts_finds_its_cache_the_next_time() {
     fresh.omp().run().await.exits(0).prints("Done.\n");
     let told = fresh.told();
     let missing = format!("Sandbox: {} did not exist, and commands cannot create it.", fresh.home(".npm").display());
-    assert!(told.contains(&missing) && told.contains("run it again") && told.contains("added 1 package"), "{told}");
+    assert!(
+        told.contains(&missing) && told.contains("run the command again") && told.contains("added 1 package"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
