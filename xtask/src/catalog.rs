@@ -1,8 +1,7 @@
-//! Turns the model catalogue (JSON, one object a provider) into the two sorted tables that `omp-llm` embeds.
+//! Turns the model catalogue (JSON, one object per provider) into the two sorted tables that `omp-llm` embeds.
 //!
-//! `providers.tsv` has a line a provider, `models.tsv` a line a model, sorted by `provider/id` so that the program
-//! finds one by binary search without reading the rest. A key that this generator does not know is an error: a fact
-//! must not get lost on the way unseen.
+//! `providers.tsv` has a line per provider, `models.tsv` a line per model, sorted by `provider/id` so that omp finds
+//! a model by binary search. An unknown key is an error, so that no data is lost unnoticed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +13,7 @@ use serde_json::Number;
 pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
     let json = std::fs::read_to_string(source).map_err(|error| format!("cannot read {}: {error}", source.display()))?;
     let tables = tables(&json)?;
-    std::fs::create_dir_all(out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
+    std::fs::create_dir_all(out).map_err(|error| format!("cannot create {}: {error}", out.display()))?;
     for (name, text) in [("providers.tsv", &tables.providers), ("models.tsv", &tables.models)] {
         let path = out.join(name);
         std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -83,7 +82,7 @@ struct CatalogThinking {
 
 fn tables(json: &str) -> Result<Tables, String> {
     let catalogue: BTreeMap<String, CatalogProvider> =
-        serde_json::from_str(json).map_err(|error| format!("the catalogue is not understood: {error}"))?;
+        serde_json::from_str(json).map_err(|error| format!("cannot parse the catalogue: {error}"))?;
     let mut providers = PROVIDERS_HEADER.to_owned();
     let mut models = BTreeMap::new();
     for (name, provider) in &catalogue {
@@ -123,9 +122,9 @@ fn model_line(key: &str, model: &CatalogModel) -> Result<String, String> {
     ])
 }
 
-/// What the vendor takes, where the catalogue lists more or less than that.
+/// The efforts that the vendor accepts, if the catalogue lists others.
 fn efforts<'a>(model: &'a CatalogModel, thinking: &'a CatalogThinking) -> Vec<&'a str> {
-    // Providers that resell a model put its maker before its name, and some a variant behind it.
+    // Resellers put the vendor before the model's name, and some a variant after it.
     let id = model.id.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
     match openai_efforts(id) {
         Some(known) if !thinking.efforts.is_empty() => known.to_vec(),
@@ -163,10 +162,10 @@ fn more_text(thinking: &CatalogThinking) -> Result<String, String> {
     Ok(if text == "{}" { String::new() } else { text })
 }
 
-/// Columns at the end that are empty are left out.
+/// Empty columns at the end are left out.
 fn line(columns: &[String]) -> Result<String, String> {
     if let Some(bad) = columns.iter().find(|column| column.contains(['\t', '\n', '\r'])) {
-        return Err(format!("{bad:?} holds a tab or a line break"));
+        return Err(format!("{bad:?} contains a tab or a line break"));
     }
     Ok(format!("{}\n", columns.join("\t").trim_end_matches('\t')))
 }
@@ -238,13 +237,13 @@ mod tests {
     #[test]
     fn nothing_is_dropped_in_silence() {
         let model = |text: &str| format!(r#"{{"a": {{"api": "x", "baseUrl": "", "models": [{text}]}}}}"#);
-        check_error("{", "not understood");
+        check_error("{", "cannot parse the catalogue");
         check_error(r#"{"a": {"api": "x", "baseUrl": "", "models": [], "new": 1}}"#, "unknown field `new`");
         check_error(&model(r#"{"id": "m", "name": "M", "ctx": 1, "max": 1, "new": 1}"#), "unknown field `new`");
         let thinking =
             r#"{"id": "m", "name": "M", "ctx": 1, "max": 1, "thinking": {"mode": "m", "efforts": [], "new": 1}}"#;
         check_error(&model(thinking), "unknown field `new`");
-        check_error(&model(r#"{"id": "m", "name": "a\tb", "ctx": 1, "max": 1}"#), "holds a tab");
+        check_error(&model(r#"{"id": "m", "name": "a\tb", "ctx": 1, "max": 1}"#), "contains a tab");
         let one = r#"{"id": "m", "name": "M", "ctx": 1, "max": 1}"#;
         check_error(&model(&format!("{one}, {one}")), "`a/m` is listed twice");
     }

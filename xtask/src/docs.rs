@@ -1,4 +1,4 @@
-//! The generated pages of `docs/`: written from the code, so that they cannot lie.
+//! Generates pages of `docs/` from the code, so that they are always correct.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,8 +20,8 @@ const SETTINGS_PAGE: &str = "docs/settings.md";
 const SETTINGS_BEGIN: &str = "<!-- settings: begin, written by `cargo run -p xtask -- docs` -->";
 const SETTINGS_END: &str = "<!-- settings: end -->";
 
-/// The settings are known by the whole program, so it is asked. A test of `omp` checks the page.
-#[expect(clippy::disallowed_methods, reason = "a chore of the workspace, not omp")]
+/// Only the program knows all settings, so this runs it. A test of `omp` checks the page.
+#[expect(clippy::disallowed_methods, reason = "a task of this repository, not omp")]
 fn write_settings(root: &Path) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("error: cannot write {SETTINGS_PAGE}: {error}\n");
     let asked = std::process::Command::new("cargo")
@@ -35,7 +35,7 @@ fn write_settings(root: &Path) -> Result<(), String> {
         return Err(failed(&"omp does not run"));
     }
     let page = std::fs::read_to_string(root.join(SETTINGS_PAGE)).map_err(|error| failed(&error))?;
-    let page = with_table(&page, &table).ok_or_else(|| failed(&"it has lost the marks around its table"))?;
+    let page = with_table(&page, &table).ok_or_else(|| failed(&"the marks around its table are missing"))?;
     std::fs::write(root.join(SETTINGS_PAGE), page).map_err(|error| failed(&error))
 }
 
@@ -45,7 +45,7 @@ fn with_table(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{SETTINGS_BEGIN}\n\n{}\n\n{SETTINGS_END}{after}", table.trim()))
 }
 
-/// Variables of the program that omp follows which nothing here reads, by what they belong to.
+/// Variables of the reference program that omp does not read, by feature.
 const NOT_READ: &[(&str, &[&str])] = &[
     (
         "Amazon Bedrock, except `bedrock-mantle`",

@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo run -p xtask -- <command>`.
+//! Tasks of this repository: `cargo run -p xtask -- <command>`.
 
 mod catalog;
 mod dist;
@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A chore gets the workspace's root and the arguments behind its name, and answers with what to print.
+/// Takes the root of the workspace and the arguments after the task's name, and returns what to print.
 type Run = fn(root: &Path, args: &[String]) -> Result<String, String>;
 
 const COMMANDS: &[(&str, &str, Run)] = &[
@@ -55,7 +55,7 @@ fn usage(name: &str) -> String {
     text
 }
 
-/// The folder above this crate's.
+/// The parent of this crate's folder.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

@@ -39,7 +39,7 @@ fn one(block: PromptBlock, cwd: &Path) -> Result<Content, RpcError> {
 }
 
 fn sized_text(text: String) -> Result<Content, RpcError> {
-    if text.len() <= MAX_TEXT { Ok(Content::text(text)) } else { Err(refused("a text has more than 8 MiB")) }
+    if text.len() <= MAX_TEXT { Ok(Content::text(text)) } else { Err(refused("a text is larger than 8 MiB")) }
 }
 
 fn picture(data: String, mime_type: String) -> Result<Content, RpcError> {
@@ -51,7 +51,7 @@ fn picture(data: String, mime_type: String) -> Result<Content, RpcError> {
     }
     match base64::engine::general_purpose::STANDARD.decode(&data) {
         Err(_) => Err(refused("an image is not base64")),
-        Ok(bytes) if bytes.len() > MAX_IMAGE => Err(refused("an image has more than 32 MiB: make it smaller")),
+        Ok(bytes) if bytes.len() > MAX_IMAGE => Err(refused("an image is larger than 32 MiB: make it smaller")),
         Ok(_) => Ok(Content::Image(ImageContent { data, mime_type })),
     }
 }

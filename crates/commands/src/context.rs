@@ -96,7 +96,7 @@ fn bar(groups: &[(&str, char, u64)]) -> String {
     }
     let exact = |tokens: u64| tokens as f64 / all as f64 * BAR as f64;
     let mut columns: Vec<usize> = groups.iter().map(|(_, _, tokens)| (exact(*tokens) as usize).max(1)).collect();
-    // The largest one takes what rounding left, or gives what it took.
+    // The largest kind absorbs the rounding error.
     if let Some(largest) = (0..columns.len()).max_by_key(|at| columns[*at]) {
         let others: usize = columns.iter().sum::<usize>() - columns[largest];
         columns[largest] = BAR.saturating_sub(others);

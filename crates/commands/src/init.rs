@@ -14,7 +14,7 @@ use omp_types::Content;
 const WRITE: &str = include_str!("init.md");
 const IMPROVE: &str = include_str!("init_again.md");
 const FILE: &str = "AGENTS.md";
-const REASON: &str = "this is the file that /init has made; it is written only if you agree";
+const REASON: &str = "/init writes this file only if you approve it";
 
 pub struct InitCommand {
     pub cwd: PathBuf,
@@ -30,7 +30,7 @@ impl SlashCommand for InitCommand {
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[what matters in the prompt]")
+        Some("[what to include]")
     }
 
     fn takes_attachments(&self) -> bool {
@@ -65,7 +65,7 @@ fn prompt(file: &Path, exists: bool, wish: &str) -> String {
     format!("{}{wish}", text.replace("{{file}}", &file.display().to_string()))
 }
 
-/// Asks about every call that would write the file, and about those that could without saying so.
+/// Asks before every call that writes the file, or any other `AGENTS.md`.
 fn asks_about(file: PathBuf) -> CallQuestion {
     let file = file.canonicalize().unwrap_or(file);
     let is_it = move |path: &PathBuf| *path == file || path.file_name().is_some_and(|name| name == FILE);

@@ -12,7 +12,7 @@ use omp_stdx::format::bytes;
 use crate::SessionFolder;
 
 const USAGE: &str = "hint: usage: /memory [open <number or path>]";
-/// Bytes of a token, about.
+/// Approximate bytes per token.
 const TOKEN: usize = 4;
 
 pub struct MemoryCommand {

@@ -11,7 +11,7 @@ use crate::ModelDirectory;
 
 pub struct ModelCommand {
     pub models: Arc<dyn ModelDirectory>,
-    /// `/switch`: in the terminal, its dialog keeps no choice for later sessions.
+    /// `/switch`: chooses a model for this session only.
     pub temporary: bool,
 }
 

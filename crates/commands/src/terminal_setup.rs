@@ -54,7 +54,7 @@ enum PlaceKind {
     Lines,
     /// The lines are an object of a JSON list.
     JsonList,
-    /// Only a person knows where they belong.
+    /// The user has to add them by hand.
     ByHand,
 }
 
@@ -189,7 +189,7 @@ impl TerminalSetupCommand {
             }
         }
         match done.is_empty() {
-            true => Ok(format!("{}\n\nomp has nothing to change here.", told(advice))),
+            true => Ok(format!("{}\n\nThere is nothing that omp can change for you.", told(advice))),
             false => Ok(done.join("\n")),
         }
     }

@@ -2,7 +2,9 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Account, BreakCause, Broken, BudgetLimits, Session, SlashCommand, SlashReply, TurnSpent, cost_line};
+use omp_session::{
+    Account, BreakCause, BreakCost, BudgetLimits, Session, SlashCommand, SlashReply, TurnSpent, cost_line,
+};
 use omp_stdx::format;
 use omp_stdx::md_table::{Align, MdTable};
 use omp_stdx::page::Page;
@@ -90,7 +92,7 @@ fn table_of(first: &str) -> MdTable {
     MdTable::new([(first, Left), answers, input, cached, written, output, cost])
 }
 
-fn break_row((cause, broken): (&BreakCause, &Broken)) -> String {
+fn break_row((cause, broken): (&BreakCause, &BreakCost)) -> String {
     let kind = match cause {
         cause if cause.is_deliberate() => "expected",
         cause if cause.is_unexpected() => "unexpected",
@@ -221,7 +223,7 @@ pub fn parse_cost(text: &str) -> Result<f64, String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use omp_session::Beside;
+    use omp_session::SideUsage;
     use omp_types::ModelTally;
 
     use super::*;
@@ -246,11 +248,11 @@ mod tests {
             session: usage(15, 45, 0.75),
             models: vec![model("a", "long-model", 1, usage(10, 30, 0.5)), model("b", "m", 2, usage(5, 15, 0.25))],
             turns: [TurnSpent { number: 1, answers: 3, usage: usage(15_000, 45_000, 0.75) }].into(),
-            beside: BTreeMap::from([("title", Beside { requests: 1, usage: usage(9, 0, 0.0) })]),
-            taken_back: Beside { requests: 2, usage: usage(7, 0, 0.0) },
+            beside: BTreeMap::from([("title", SideUsage { requests: 1, usage: usage(9, 0, 0.0) })]),
+            taken_back: SideUsage { requests: 2, usage: usage(7, 0, 0.0) },
             breaks: BTreeMap::from([
-                (BreakCause::ModelSwitch, Broken { times: 2, tokens: 900, cost: 0.0 }),
-                (BreakCause::Eviction, Broken { times: 1, tokens: 5000, cost: 0.0135 }),
+                (BreakCause::ModelSwitch, BreakCost { times: 2, tokens: 900, cost: 0.0 }),
+                (BreakCause::Eviction, BreakCost { times: 1, tokens: 5000, cost: 0.0135 }),
             ]),
             limits: BudgetLimits { max_tokens: Some(1000), max_cost: Some(2.0) },
             run: (BudgetLimits { max_tokens: None, max_cost: Some(1.0) }, usage(15, 45, 0.75)),

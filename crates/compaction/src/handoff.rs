@@ -1,4 +1,4 @@
-//! Handoff: a document for a successor, with which the conversation starts anew.
+//! Handoff: a document for a successor, with which a new conversation starts.
 //!
 //! It stays in the same file, after a boundary: front ends keep their session, and the earlier messages remain readable
 //! above it.

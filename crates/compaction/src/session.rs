@@ -55,7 +55,7 @@ pub trait CompactionSession: Send + Sync {
 
     fn write_note(&self, note: Custom) -> Result<(), String>;
 
-    /// Writes a message with which the context starts anew.
+    /// Writes a message with which the context starts over.
     fn begin_anew(&self, message: &Arc<Message>) -> Result<(), String>;
 
     /// Called after the conversation was replaced.

@@ -20,7 +20,7 @@ struct CacheUse {
     used: BTreeMap<PathBuf, usize>,
     /// The created folders, including parents.
     made: BTreeSet<PathBuf>,
-    /// Caches that a program has looked for in vain, whichever command started it.
+    /// Caches that a program looked for but that did not exist, whichever command started it.
     wanted: BTreeSet<PathBuf>,
 }
 

@@ -295,7 +295,7 @@ impl Containment {
         }
     }
 
-    /// A program has looked in vain for a cache of the map: it is created for all later commands.
+    /// A program looked for a cache of the map that did not exist: it is created for all later commands.
     pub fn want_cache(&self, cache: &Path) {
         self.caches.want(cache);
     }

@@ -50,7 +50,7 @@ impl Package {
     }
 
     pub fn needed_part(&mut self, name: &str) -> Result<String, DocumentError> {
-        self.part(name)?.ok_or_else(|| DocumentError::Broken(format!("{name} is missing in it")))
+        self.part(name)?.ok_or_else(|| DocumentError::Broken(format!("{name} is missing")))
     }
 
     /// Returns the whole file, for parsers that open it themselves.

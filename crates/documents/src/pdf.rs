@@ -27,7 +27,7 @@ pub fn convert(bytes: &[u8], limits: DocumentLimits) -> Result<ConvertedDocument
         if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
             document.left_out.extend(broken);
             document.left_out = shortened(document.left_out);
-            document.left_out.push(format!("the pages from {number} on, of {total}"));
+            document.left_out.push(format!("pages {number} to {total}"));
             return sealed::in_time(document);
         }
         match guard.check(id).and_then(|()| page(&pdf, number, limits)) {

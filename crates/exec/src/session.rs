@@ -82,7 +82,7 @@ const MAX_STATE: u64 = 16 * 1024 * 1024;
 /// The default time limit for start files; if it is exceeded, they are ignored.
 const START_LIMIT: Duration = Duration::from_secs(10);
 const TOO_MUCH_STATE: &str =
-    "The shell's variables take more than 16 MiB: what this command changed in the shell is not kept.";
+    "The shell's variables take more than 16 MiB: changes that this command made to the shell are lost.";
 /// The files that a command leaves for omp to read.
 const LEFT: &[&str] = &["env", "defs.new", "exported.new", "plain.new"];
 /// Variables that belong to the shell process that has exited.
@@ -225,7 +225,7 @@ impl ShellSession {
         let written = std::fs::write(folder.join("options"), &snapshot.options)
             .and_then(|()| std::fs::write(folder.join("defs"), &snapshot.definitions));
         if let Err(error) = written {
-            state.notices.push(format!("Your shell's functions and aliases could not be kept: {error}"));
+            state.notices.push(format!("Your shell's functions and aliases could not be saved: {error}"));
         }
         state.defining = defining(&snapshot.definitions);
         state.plain.clone_from(&snapshot.plain);

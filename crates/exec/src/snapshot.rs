@@ -37,7 +37,7 @@ pub(crate) enum SnapshotProblem {
     )]
     TooSlow(u64),
     #[error(
-        "Your shell's startup files ended {0} early and were skipped, so commands lack their PATH, functions and aliases."
+        "Your shell's startup files ended {0} and were skipped, so commands lack their PATH, functions and aliases."
     )]
     Ended(String),
     #[error("Your shell's startup files define more than 8 MiB and were skipped.")]
@@ -164,7 +164,7 @@ async fn take(shell: &Shell, env: &Env, start: StartFiles, limit: Duration) -> R
     let output = tokio::time::timeout(limit, read_to_end(child)).await;
     let output = output.map_err(|_| SnapshotProblem::TooSlow(limit.as_secs()))??;
     let mut snapshot = parse(&String::from_utf8_lossy(&output), env)
-        .ok_or_else(|| SnapshotProblem::Ended("with something else on their output".to_owned()))?;
+        .ok_or_else(|| SnapshotProblem::Ended("with unexpected output".to_owned()))?;
     snapshot.variables.retain(|_, value| !env.is_kept_back(value));
     snapshot.forget_ended_agent();
     Ok(snapshot)

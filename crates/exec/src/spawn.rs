@@ -293,7 +293,7 @@ impl Spawn {
         ResourceGuard::new(self.limits)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one door")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that starts processes")]
     pub(crate) fn command(&self, mark: &str, cage: Option<&Cage>) -> Command {
         let mut words = cage.map(Cage::wrapper).unwrap_or_default();
         words.push(lookup::resolved(&self.program, self.env.get("PATH")));
@@ -323,7 +323,7 @@ impl Spawn {
         }
         let interpreter = interpreter_of(&place).filter(|interpreter| !Path::new(interpreter).exists());
         let what = interpreter.unwrap_or_else(|| "the interpreter or the loader that it names".to_owned());
-        SpawnError::Missing { program, what, hint: "the file is there, but not the program that is to run it" }
+        SpawnError::Missing { program, what, hint: "the file exists, but not the program that should run it" }
     }
 
     pub(crate) fn explain(&self, source: io::Error) -> SpawnError {

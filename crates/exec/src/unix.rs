@@ -330,7 +330,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// A tree with a herald is contained.
+    /// The tree runs in the sandbox if there is a herald.
     pub(crate) fn new(child: &Process, mark: String, herald: Option<Herald>) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {

@@ -126,7 +126,7 @@ impl Tree {
         self.kill(leader);
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one door")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that starts processes")]
     pub(crate) fn kill(&self, leader: Leader) {
         if let (Some(pid), Leader::Ours) = (self.leader, leader) {
             let pid = pid.to_string();

@@ -102,7 +102,7 @@ impl EntryScribe<'_> {
                 self.message(html, place, &message, pending)
             }
             Err(error) => {
-                let why = format!("a message of an unknown shape: {error}");
+                let why = format!("a message in an unknown format: {error}");
                 json_entry(html, place, &why, entry);
                 None
             }
@@ -116,7 +116,7 @@ impl EntryScribe<'_> {
         match serde_json::from_value::<Message>(value) {
             Ok(message) => self.message(html, place, &message, &mut Vec::new()),
             Err(error) => {
-                json_entry(html, place, &format!("a message of an unknown shape: {error}"), entry);
+                json_entry(html, place, &format!("a message in an unknown format: {error}"), entry);
                 None
             }
         }
@@ -138,7 +138,7 @@ fn summary(html: &mut Html, place: &EntryPlace<'_>, title: &str, text: &str) {
 
 fn session_init(html: &mut Html, place: &EntryPlace<'_>, entry: &Value) {
     let field = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-    html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>What it was started with</summary>");
+    html.raw("<details class=\"note\"").attr("id", place.anchor).raw("><summary>Initial setup</summary>");
     html.raw("<h5>Task</h5>").pre_text(field("task"));
     let tools = entry.get("tools").and_then(Value::as_array);
     let tools: Vec<_> = tools.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -168,7 +168,7 @@ fn fact_or_json(html: &mut Html, place: &EntryPlace<'_>, kind: &str, entry: &Val
         Some(fact) => {
             html.raw("<p class=\"fact\"").attr("id", place.anchor).raw(">").text(&fact).raw("</p>");
         }
-        None => json_entry(html, place, &format!("an entry of the kind {kind}"), entry),
+        None => json_entry(html, place, &format!("an entry of kind {kind}"), entry),
     }
 }
 

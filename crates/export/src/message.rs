@@ -93,7 +93,7 @@ impl EntryScribe<'_> {
                 return None;
             }
             role => {
-                json_entry(html, place, &format!("a message of the role {role}"), &other.value);
+                json_entry(html, place, &format!("a message with role {role}"), &other.value);
                 return None;
             }
         };

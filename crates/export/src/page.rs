@@ -108,7 +108,7 @@ fn facts(html: &mut Html, head: &PageHead<'_>) {
         fact("Model", &format!("{}/{}: {did}", model.provider, model.model));
     }
     if tally.models.len() > 1 {
-        fact("In all", &usage_text(tally.assistant_messages, &tally.usage));
+        fact("Total", &usage_text(tally.assistant_messages, &tally.usage));
     }
     html.raw("</dl>");
 }
@@ -133,7 +133,7 @@ fn problems(html: &mut Html, head: &PageHead<'_>) {
     if report.is_empty() {
         return;
     }
-    html.raw("<details class=\"setup\"><summary>Problems of the session file</summary>");
+    html.raw("<details class=\"setup\"><summary>Problems in the session file</summary>");
     html.pre(&head.secrets.redact(&report.to_string())).raw("</details>\n");
 }
 

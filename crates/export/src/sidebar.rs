@@ -23,6 +23,6 @@ pub(crate) fn sidebar(html: &mut Html, outline: &SidebarOutline) {
     }
     html.raw("</ol>");
     if outline.left_out > 0 {
-        html.raw("<p class=\"cut\">").number(outline.left_out as u64).raw(" more are on the page only</p>");
+        html.raw("<p class=\"cut\">").number(outline.left_out as u64).raw(" more are only on the page</p>");
     }
 }

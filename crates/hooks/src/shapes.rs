@@ -187,7 +187,7 @@ fn put(tool: &str, arguments: &mut Map<String, Value>, key: &str, value: &Value)
             if !arguments.contains_key(key) =>
         {
             return Err(format!(
-                "`{key}` of `{tool}` cannot be changed by a hook; `omp_input` holds omp's own arguments"
+                "`{key}` of `{tool}` cannot be changed by a hook; `omp_input` contains omp's own arguments"
             ));
         }
         (_, key) => (key, value.clone()),
@@ -207,7 +207,7 @@ fn put_in_edit(arguments: &mut Map<String, Value>, key: &str, value: &Value) -> 
             only.insert(own.to_owned(), value.clone());
             Ok(())
         }
-        _ => Err(format!("`{key}` of `edit` cannot be changed by a hook: this edit holds no such text")),
+        _ => Err(format!("`{key}` of `edit` cannot be changed by a hook: this edit contains no such text")),
     }
 }
 

@@ -322,7 +322,9 @@ impl Client {
             .user_agent(&config.user_agent)
             .redirect(same_server_only());
         let built = self.inner.proxies.apply(builder)?.build();
-        built.map_err(|error| HttpError::new(HttpErrorKind::InvalidRequest, format!("no HTTP client: {error}")))
+        built.map_err(|error| {
+            HttpError::new(HttpErrorKind::InvalidRequest, format!("cannot create the HTTP client: {error}"))
+        })
     }
 }
 
@@ -357,7 +359,7 @@ fn header_map(pairs: &[(String, String)]) -> Result<HeaderMap, HttpError> {
 fn read_json<T: DeserializeOwned>(url: &str, bytes: &[u8]) -> Result<T, HttpError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let target = url::parse(url).map(|url| url::shown(&url)).unwrap_or_default();
-        HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the expected JSON: {error}"))
+        HttpError::new(HttpErrorKind::Body, format!("the answer from {target} is not the expected JSON: {error}"))
     })
 }
 
@@ -366,7 +368,7 @@ async fn read_whole(mut body: BodyStream, max_bytes: usize, target: &str) -> Res
     while let Some(chunk) = body.next().await {
         let chunk = chunk?;
         if whole.len() + chunk.len() > max_bytes {
-            let message = format!("the answer of {target} is larger than {max_bytes} bytes");
+            let message = format!("the answer from {target} is larger than {max_bytes} bytes");
             return Err(HttpError::new(HttpErrorKind::Body, message));
         }
         whole.extend_from_slice(&chunk);

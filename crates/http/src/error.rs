@@ -88,7 +88,7 @@ impl HttpError {
             );
         }
         if let Some(reason) = tls_failure(error) {
-            return Self::new(HttpErrorKind::Tls, format!("no secure connection to {target}: {reason}"));
+            return Self::new(HttpErrorKind::Tls, format!("cannot connect securely to {target}: {reason}"));
         }
         if error.is_connect() {
             return connect_failure(error, target, proxied);
@@ -110,7 +110,7 @@ impl HttpError {
         if undecodable {
             return Self::new(
                 HttpErrorKind::Body,
-                format!("the answer of {target} could not be decompressed: {cause}"),
+                format!("the answer from {target} could not be decompressed: {cause}"),
             );
         }
         Self::new(
@@ -134,7 +134,7 @@ fn connect_failure(error: &reqwest::Error, target: &str, proxied: bool) -> HttpE
     let by_proxy = words.into_iter().any(|text| ["tunnel", "socks", "proxy"].iter().any(|word| text.contains(word)));
     if by_proxy || proxied {
         let message = format!(
-            "no connection to {target} through the proxy: {cause}\nhint: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or \
+            "cannot connect to {target} through the proxy: {cause}\nhint: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or \
              name the host in NO_PROXY"
         );
         return HttpError::new(HttpErrorKind::Proxy, message);
@@ -145,7 +145,7 @@ fn connect_failure(error: &reqwest::Error, target: &str, proxied: bool) -> HttpE
         (_, true) => "\nhint: check the host name and the network",
         _ => "\nhint: check the network, or set HTTPS_PROXY if it needs a proxy",
     };
-    HttpError::new(HttpErrorKind::Connect, format!("no connection to {target}: {cause}{hint}"))
+    HttpError::new(HttpErrorKind::Connect, format!("cannot connect to {target}: {cause}{hint}"))
 }
 
 fn tls_failure(error: &reqwest::Error) -> Option<String> {

@@ -253,13 +253,13 @@ impl fmt::Display for Death {
             return Ok(());
         }
         if self.stderr_lines.is_empty() {
-            return write!(to, "\nhint: it wrote nothing to stderr; start it by hand to see why it ends");
+            return write!(to, "\nhint: it wrote nothing to stderr; run it by hand to see why it ends");
         }
         write!(to, "\nthe end of its stderr:")?;
         for line in &self.stderr_lines {
             write!(to, "\n  {line}")?;
         }
-        write!(to, "\nhint: its stderr may tell why; check how it is installed and started")
+        write!(to, "\nhint: its stderr may say why; check how it is installed and started")
     }
 }
 
@@ -290,11 +290,11 @@ mod tests {
             |code| Some(ProcessExit { code, signal: None }),
             |number| Some(ProcessExit { code: 128 + number, signal: Some(number) }),
         );
-        let by_hand = "hint: it wrote nothing to stderr; start it by hand to see why it ends";
+        let by_hand = "hint: it wrote nothing to stderr; run it by hand to see why it ends";
         check(code(3), false, &[], &format!("the server ended with exit code 3\n{by_hand}"));
         check(signal(9), false, &[], &format!("the server was killed by signal 9\n{by_hand}"));
         let told = "the server ended with exit code 1\nthe end of its stderr:\n  no module\n  bye\n\
-                    hint: its stderr may tell why; check how it is installed and started";
+                    hint: its stderr may say why; check how it is installed and started";
         check(code(1), false, &["no module", "bye"], told);
         check(signal(15), true, &["bye"], "the server was ended");
     }

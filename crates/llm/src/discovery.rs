@@ -141,7 +141,7 @@ impl LocalServer {
             while let Some(chunk) = chunks.next().await {
                 bytes.extend_from_slice(&chunk.map_err(|error| error.to_string())?);
                 if bytes.len() > MAX_ANSWER {
-                    return Err(format!("the answer of {url} is too large"));
+                    return Err(format!("the answer from {url} is too large"));
                 }
             }
             serde_json::from_slice(&bytes).map_err(|error| error.to_string())

@@ -17,12 +17,12 @@ pub(crate) const BODY_LIMIT: usize = 64 << 10;
 
 /// Error for a response that is not the expected stream.
 pub(crate) fn protocol(model: &Model, what: impl std::fmt::Display) -> ModelError {
-    ModelError::new(ErrorKind::Protocol, format!("the answer of {} is not usable: {what}", model.selector()))
+    ModelError::new(ErrorKind::Protocol, format!("the answer from {} is not usable: {what}", model.selector()))
 }
 
 /// Error for an answer that the provider ended for safety or policy reasons.
 pub(crate) fn refused(model: &Model, why: &str) -> ModelError {
-    let message = format!("{} ended the answer of {} for policy reasons: {}", model.provider, model.id, quote(why));
+    let message = format!("{} ended the answer from {} for policy reasons: {}", model.provider, model.id, quote(why));
     ModelError::new(ErrorKind::Refused, message)
 }
 
@@ -85,7 +85,7 @@ fn explain(model: &Model, status: Option<u16>, words: &Words) -> ModelError {
     let (provider, id) = (&model.provider, &model.id);
     let what = match kind {
         ErrorKind::Auth => format!("{provider} does not allow this key to use {id}"),
-        ErrorKind::RateLimit => format!("{provider} limits the rate of requests to {id}"),
+        ErrorKind::RateLimit => format!("{provider} is rate limiting requests to {id}"),
         ErrorKind::ContextOverflow => format!("the conversation is too long for {provider}/{id}"),
         ErrorKind::BadRequest => format!("{provider} refused the request to {id}"),
         ErrorKind::Refused => format!("{provider} refused to answer with {id} for policy reasons"),

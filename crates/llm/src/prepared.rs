@@ -1,6 +1,6 @@
 //! Normalizes every request before its wire API encodes it.
 //!
-//! Call IDs are made unique: servers number calls anew in every answer, and after a switch to another model the IDs may
+//! Call IDs are made unique: servers restart numbering in every answer, and after a switch to another model the IDs may
 //! collide. Images are converted to a format and size that the server accepts: old session files, tool results and client
 //! messages may hold any. Both depend only on the preceding messages, so each request is still a prefix of the next.
 
@@ -88,7 +88,7 @@ impl Preparation {
         let content = match fit_encoded(&image.data, takes) {
             Ok(fit) if fit.data == image.data && fit.mime_type == image.mime_type => None,
             Ok(fit) => Some(Content::Image(ImageContent { data: fit.data, mime_type: fit.mime_type.to_owned() })),
-            Err(why) => Some(Content::text(format!("[An image stood here. It was left out because {why}.]"))),
+            Err(why) => Some(Content::text(format!("[An image was left out because {why}.]"))),
         };
         self.keep(Fitted { key, content: content.clone() });
         content

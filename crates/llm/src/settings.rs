@@ -8,7 +8,7 @@ const TIERS: omp_types::SettingKind = OneOf(&["none", "auto", "default", "flex",
 const SECONDS: omp_types::SettingKind = Number { least: -1.0, most: 86_400.0 };
 
 const fn budget(key: &'static str, default: &'static str) -> Setting {
-    let about = "Tokens to think with at this level, for models that take a number.";
+    let about = "Thinking tokens at this level, for models that take a number.";
     Setting::new("", key, Number { least: 1024.0, most: 1_000_000.0 }, default, about).by_user()
 }
 
@@ -75,7 +75,9 @@ pub const SETTINGS: &[Setting] = &[
     )
     .titled("Enabled models")
     .by_user(),
-    Setting::new("", "favoriteModels", List, "", "Models that /model lists first.").titled("Favorite models").by_user(),
+    Setting::new("", "favoriteModels", List, "", "Models that /model lists first.")
+        .titled("Favourite models")
+        .by_user(),
     Setting::new("Messages", "providers.connectTimeoutSeconds", SECONDS, "30", "Seconds to wait for a connection.")
         .titled("Connection timeout"),
     Setting::new(

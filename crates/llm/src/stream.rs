@@ -275,7 +275,7 @@ impl WireStream {
             return errors::protocol(&self.model, "the stream is empty");
         }
         errors::disguised(&self.model, &self.received.head)
-            .unwrap_or_else(|| errors::protocol(&self.model, format!("no event in it; it starts with: {start}")))
+            .unwrap_or_else(|| errors::protocol(&self.model, format!("it contains no event; it starts with: {start}")))
     }
 
     fn fail(&mut self, mut error: ModelError) {

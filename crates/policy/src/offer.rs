@@ -97,7 +97,7 @@ fn rule_for(effect: &Effect, width: RuleWidth, places: &RulePlaces) -> Option<St
     let file = width != RuleWidth::ProgramsAndFolders;
     match effect {
         Effect::Run { words, whole: true } if !words.is_empty() => {
-            // A rule has one line, and a message of several is not sent twice.
+            // A rule has one line, and a message of several lines is unlikely to be sent again.
             let is_one_line = words.iter().all(|word| !word.contains('\n'));
             Some(run_rule(words, width == RuleWidth::Exact && is_one_line))
         }

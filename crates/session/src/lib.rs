@@ -57,9 +57,10 @@ pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use factory::{SessionFactory, SubSession};
 pub use features::{
-    BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
-    HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
-    SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
+    AcceptedMessages, BackgroundJobs, CallSeen, CallVerdict, EndReason, FeatureMessage, FilesInTheWay, FilesKept,
+    HookPermission, HookPoint, HookReply, HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired,
+    SessionCx, SessionFeature, SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling,
+    UNDO_ENTRY,
 };
 pub use host::{
     OfferedModel, OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish,
@@ -70,16 +71,16 @@ pub use outlet::{Observed, Observer};
 pub use plan::{PLAN_APPROVED, PLAN_APPROVED_EDITED, PLAN_FILE};
 pub use prepared::{CallLimit, CallQuestion, Prepared, Prompt};
 pub use prompt::{
-    ContextReport, ContextSize, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText,
-    Opening, PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt,
-    TemplateError, Tree, context_report,
+    ContextReport, ContextSize, Environment, FolderTree, GitState, INCLUDE_WORKSPACE_TREE, LookAround, Measured,
+    NamedText, Opening, PartCost, PartKind, PromptListItem, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS,
+    Section, SystemPrompt, TemplateError, context_report,
 };
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, RunningRecorder, SessionHeader};
 pub use refused::Refused;
 pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries, with_retry_hint};
-pub use safeguards::{Contained, Kept, Safeguards};
+pub use safeguards::{Safeguards, SandboxState, UndoState};
 pub use settings::SETTINGS;
 pub use slash::{
     ArgumentValues, Attached, Called, CalledCommand, CommandChoice, CommandGroup, CommandScreen, CommandSource, MENU,
@@ -88,8 +89,8 @@ pub use slash::{
 };
 pub use sources::OWN_SOURCE;
 pub use spending::{
-    Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
-    SPENDING_SETTINGS, SessionBudget, Spent, TurnSpent, cached_percent, cost_line,
+    Account, BreakCause, BreakCost, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
+    SPENDING_SETTINGS, SessionBudget, SideUsage, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};

@@ -10,7 +10,7 @@ use crate::access::Loans;
 use crate::approvals::{self, Permission};
 use crate::control::Control;
 use crate::event::SessionEvent;
-use crate::features::Said;
+use crate::features::FeatureMessage;
 use crate::maintenance::Watch;
 use crate::recorder::RecorderError;
 use crate::secrets;
@@ -115,7 +115,7 @@ impl Port for SessionPort<'_> {
         let kind = self.control.tools().kind(&outcome.name);
         secrets::take_in_outcome(&self.control.veil, kind, outcome);
         let said = self.control.after_call(outcome).await;
-        self.said.extend(said.into_iter().map(Said::into_message));
+        self.said.extend(said.into_iter().map(FeatureMessage::into_message));
         // Changes that hooks make to the call's files, such as formatting, count as changes of the call.
         self.control.after_change(&outcome.call_id).await;
     }

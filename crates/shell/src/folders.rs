@@ -116,7 +116,7 @@ fn moves_the_shell(command: &ShellCommand) -> bool {
     matches!(command.program(), Some("cd" | "chdir" | "pushd" | "popd"))
 }
 
-/// The folder of a `cd` that can lead to one place only. `..` is left out: `cd` takes it by name, programs by place.
+/// The folder of a `cd` that can lead to one place only. `..` is left out: `cd` resolves it by name, programs by the real path.
 fn step_of(command: &ShellCommand) -> Option<ShellWord> {
     let [program, to] = command.words.as_slice() else { return None };
     let is_clear = to.known

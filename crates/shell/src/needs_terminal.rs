@@ -1,7 +1,7 @@
 //! Programs that need a user at a terminal: editors, pagers, monitors, and programs that prompt.
 //!
-//! Known by name, because nothing else tells before the program runs. A program that is missing here still runs, as one that
-//! nobody can answer.
+//! Known by name, because nothing else tells before the program runs. A program that is not listed
+//! still runs, but cannot prompt.
 
 use crate::{ShellCommand, read};
 
@@ -168,9 +168,9 @@ const PROMPTING_WORDS: &[(&str, &[&str])] = &[
     ("heroku", &["login"]),
     ("read", &["-s"]),
 ];
-/// With one of these alone a program only tells about itself.
+/// With only one of these arguments, a program prints its help or version.
 const TELLS_ABOUT_ITSELF: &[&str] = &["--version", "--help", "-V", "-h"];
-/// Ways in which a program that usually takes the screen does not.
+/// Arguments with which a full-screen program does not use the screen.
 const QUIET_WORDS: &[(&str, &[&str])] = &[
     ("top", &["-b", "-bn1"]),
     ("emacs", &["--batch", "-batch", "--script"]),

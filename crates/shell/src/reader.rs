@@ -20,7 +20,7 @@ pub(crate) struct ScriptFindings {
     pub numbers: BTreeSet<String>,
     /// Variables that may have any value.
     pub anything: BTreeSet<String>,
-    /// A word was taken for what `cat` prints.
+    /// Whether a word was replaced by the text that `cat` prints.
     pub is_cat_followed: bool,
 }
 

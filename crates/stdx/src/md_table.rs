@@ -102,7 +102,7 @@ pub fn escaped(text: &str) -> String {
         in_code ^= char == '`';
         let after = chars.peek().copied().unwrap_or(' ');
         let means_something = match char {
-            // In code only the bar does, and only in a table.
+            // A bar ends a table cell, even inside code.
             '|' => true,
             _ if in_code => false,
             '_' => !(before.is_alphanumeric() && after.is_alphanumeric()),

@@ -34,7 +34,7 @@ pub enum EntryBody {
     McpToolSelection(McpToolSelection),
     CredentialPin(CredentialPin),
     TitleChange(TitleChange),
-    /// The context starts anew after this entry.
+    /// The context starts over after this entry.
     ResetBoundary,
     Other(OtherEntry),
 }

@@ -180,11 +180,11 @@ impl fmt::Display for Damage {
                 write!(f, "damaged ({why}); {recovered} whole entries in it were recovered")
             }
             Damage::NotUtf8 => write!(f, "contains invalid UTF-8, shown as \u{fffd}"),
-            Damage::UnknownShape { what, why } => write!(f, "{what} of an unknown shape ({why}); it is kept as it is"),
+            Damage::UnknownShape { what, why } => write!(f, "{what} in an unknown format ({why}); it is kept as it is"),
             Damage::LostFirstKept(id) => {
                 write!(
                     f,
-                    "the compaction's first kept entry {id} is not on its branch; everything since the compaction before was kept"
+                    "the compaction's first kept entry {id} is not on its branch; everything since the previous compaction was kept"
                 )
             }
             Damage::MissingBlob(reference) => write!(f, "the image {reference} is missing from the blob store"),

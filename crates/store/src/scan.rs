@@ -181,7 +181,7 @@ impl Scan {
         } else if line.ended {
             return false;
         } else {
-            let why = "its line break is not one".to_owned();
+            let why = "its line break is damaged".to_owned();
             self.report.add(line.number, Damage::Unparsable { why, recovered: 1 });
         }
         if !line.ended {
@@ -301,7 +301,7 @@ impl Scan {
         {
             self.header = Some(header);
             self.header_line = Some(line.range());
-            self.report.add(line.number, Damage::BadHeader("it does not say that it is one".into()));
+            self.report.add(line.number, Damage::BadHeader("its type is missing".into()));
         } else {
             match kind.map(ContextEntryKind::named) {
                 Some(kind) if kind != ContextEntryKind::Unknown => {
@@ -361,7 +361,7 @@ impl Scan {
             SkimmedField::Absent => return previous,
             SkimmedField::Text(parent) if Some(parent.as_ref()) == self.leaf_id.as_deref() => return previous,
             SkimmedField::Text(parent) => parent.as_ref(),
-            SkimmedField::Other => "(not a name)",
+            SkimmedField::Other => "(not a string)",
         };
         if let Some(position) = self.position_of(hash(parent)) {
             return position;

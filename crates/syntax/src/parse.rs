@@ -16,7 +16,7 @@ pub const PARSE_TIME: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    #[error("{} is too large to be parsed (limit {})", omp_stdx::format::bytes(*.0 as u64), omp_stdx::format::bytes(MAX_SOURCE as u64))]
+    #[error("{} is too large to parse (limit {})", omp_stdx::format::bytes(*.0 as u64), omp_stdx::format::bytes(MAX_SOURCE as u64))]
     TooLarge(usize),
     #[error("parsing took longer than {} s", PARSE_TIME.as_secs())]
     TooSlow,

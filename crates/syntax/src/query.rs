@@ -63,7 +63,7 @@ pub enum QueryError {
     )]
     NotCode { pattern: String, language: Language },
     #[error(
-        "`{pattern}` is more than one piece of {language} code\nhint: search for each on its own, or wrap them in the block they stand in and name the kind with `sel`"
+        "`{pattern}` is more than one piece of {language} code\nhint: search for each on its own, or wrap them in their block and name the kind with `sel`"
     )]
     Several { pattern: String, language: Language },
     #[error("`{0}` alone would match any list\nhint: use $NAME, or put it into the code around it: f({0})")]

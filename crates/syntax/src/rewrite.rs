@@ -20,7 +20,7 @@ pub struct Rewrite {
 pub enum RewriteError {
     #[error(transparent)]
     Query(#[from] QueryError),
-    #[error("{0}\nhint: correct the pattern; a rewrite needs one that is wholly right")]
+    #[error("{0}\nhint: correct the pattern; a rewrite needs one that parses cleanly")]
     Doubtful(String),
     #[error("the replacement uses {names}, which the pattern `{pattern}` does not have")]
     UnknownVariable { names: String, pattern: String },

@@ -40,6 +40,6 @@ pub struct NoArtifacts;
 
 impl Artifacts for NoArtifacts {
     fn create(&self, _tool: &str) -> io::Result<ArtifactFile> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "this session keeps no files"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this session stores no files"))
     }
 }

@@ -8,6 +8,6 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(ToolError::Reply(format!("the work on the file broke off: {error}"))),
+        Err(error) => Err(ToolError::Reply(format!("the file operation failed: {error}"))),
     }
 }

@@ -5,8 +5,8 @@ use omp_types::Setting;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use crate::bash::{BashOptions, MinimizerOptions};
 use crate::SETTINGS;
+pub use crate::bash::{BashOptions, MinimizerOptions};
 
 /// The settings of all tools.
 #[derive(Clone, Debug, PartialEq)]

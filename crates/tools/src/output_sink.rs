@@ -279,7 +279,7 @@ impl OutputSpill {
         }
         match self {
             OutputSpill::NotNeeded => (String::new(), None),
-            OutputSpill::Failed { reason } => (format!("The full output could not be kept: {reason}"), None),
+            OutputSpill::Failed { reason } => (format!("The full output could not be saved: {reason}"), None),
             OutputSpill::Writing { artifact, written } => {
                 let cut = if *written + 4 > MAX_ARTIFACT_BYTES { "The first gigabyte" } else { "Full" };
                 (format!("{cut}: artifact://{}", artifact.id), Some(artifact.id.clone()))

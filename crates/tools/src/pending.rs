@@ -35,7 +35,8 @@ impl PendingActions {
     pub fn push(&self, action: PendingAction) -> Result<(), ToolError> {
         self.with(|stack| {
             if stack.len() >= MAX_PENDING {
-                let problem = format!("{MAX_PENDING} previews wait already\nhint: `resolve` them first, newest first");
+                let problem =
+                    format!("{MAX_PENDING} previews are already pending\nhint: `resolve` them first, newest first");
                 return Err(ToolError::Reply(problem));
             }
             stack.push(action);

@@ -121,7 +121,7 @@ pub struct Toolbox {
     pub resources: Vec<Arc<dyn Resource>>,
     /// The containment of the model's commands.
     pub containment: Containment,
-    /// The same access map for the file tools.
+    /// The access map of the commands, for the file tools.
     pub access: Access,
 }
 

@@ -14,9 +14,9 @@ use crate::style::{Attrs, Color, Style};
 
 /// Rows kept above the screen. They return when the terminal grows.
 const ABOVE: usize = 300;
-/// Answers to a program that asks and does not read.
+/// Maximum bytes of answers to terminal queries that the program has not read yet.
 const MOST_REPLIES: usize = 4 * 1024;
-/// A line without an end is handed out once it is this long.
+/// A line without a line break is returned once it has this length.
 const LONGEST_LINE: usize = 64 * 1024;
 const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
 
@@ -24,7 +24,7 @@ pub struct Emulator {
     parser: vt100::Parser<Side>,
 }
 
-/// What a program causes besides changes of its screen.
+/// Effects of a program other than changes of its screen.
 #[derive(Default)]
 struct Side {
     /// Answers to its questions about the terminal.

@@ -134,7 +134,7 @@ pub enum Denied {
     Guarded(PathBuf),
     #[error("{} may not be written: it is outside the workspace", .0.display())]
     Outside(PathBuf),
-    #[error("{} may not be written: this session only reads", .0.display())]
+    #[error("{} may not be written: this session is read-only", .0.display())]
     ReadOnly(PathBuf),
     #[error("{} may not be read: a link in the workspace leads there, out of the workspace", .0.display())]
     Link(PathBuf),

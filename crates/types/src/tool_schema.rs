@@ -129,7 +129,7 @@ impl SchemaWalk<'_> {
         let reference = reference.as_str().unwrap_or_default();
         match resolve(self.root, reference) {
             Some(_) => Ok(()),
-            None => Err(place.problem(format!("`$ref` leads to `{reference}`, which this schema does not hold"))),
+            None => Err(place.problem(format!("`$ref` points to `{reference}`, which is not in this schema"))),
         }
     }
 }

@@ -156,11 +156,11 @@ pub enum EditRefused {
     File(FileError),
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("{path} holds {reason}, not text that can be edited by lines\nhint: use a program made for this format")]
+    #[error("{path} contains {reason}, not text that can be edited by lines\nhint: use a program for this format")]
     NotText { path: String, reason: &'static str },
     #[error(
         "Cannot modify auto-generated file: {path}\nThe next run of its generator would undo the change (detected marker: \
-         \"{marker}\").\nhint: change the source it is made from and generate it again"
+         \"{marker}\").\nhint: change its source and generate it again"
     )]
     Generated { path: String, marker: String },
     /// An error specific to one edit language, worded for the model.

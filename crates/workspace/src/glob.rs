@@ -46,7 +46,7 @@ impl Glob {
 pub enum TargetError {
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("\"{glob}\" is not a valid glob: {reason}\nhint: * ? [abc] {{a,b}} and ** are understood")]
+    #[error("\"{glob}\" is not a valid glob: {reason}\nhint: * ? [abc] {{a,b}} and ** are supported")]
     BadGlob { glob: String, reason: String },
 }
 

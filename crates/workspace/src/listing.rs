@@ -83,7 +83,7 @@ impl Lister<'_> {
             }
         }
         if kept > 0 {
-            self.lines.push(format!("{indent}({} kept from the model)", format::plural(kept, "entry", "entries")));
+            self.lines.push(format!("{indent}({} hidden from the model)", format::plural(kept, "entry", "entries")));
         }
         if hidden > 0 || scan.cut_off {
             let least = if scan.cut_off { "at least " } else { "" };

@@ -135,8 +135,8 @@ pub(crate) use omp_stdx::plain_file::open_without_waiting;
 
 fn denied_hint(denied: &Denied) -> &'static str {
     match denied {
-        Denied::Hidden(_) => "go on without it, or ask the user for what is needed of it",
-        Denied::Guarded(_) => "tell the user what should stand there; they can change it themselves",
+        Denied::Hidden(_) => "continue without it, or ask the user for what you need from it",
+        Denied::Guarded(_) => "tell the user what it should contain; they can change it themselves",
         Denied::Outside(_) => "write inside the workspace; the user can add other folders to containment.writable",
         Denied::Link(_) => "read it by its own path if it is needed; the user can add it to containment.shown",
         Denied::ReadOnly(_) => "tell the user what should be changed; containment.mode decides",

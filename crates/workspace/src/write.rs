@@ -71,7 +71,7 @@ pub enum CommitError {
     #[error("{0} changed while the edit was being prepared; nothing was written\nhint: read it again")]
     Changed(PathBuf),
     #[error(
-        "{0} leads to another place than when the edit was prepared; nothing was written\nhint: look at its links, then try again"
+        "{0} points to another place than when the edit was prepared; nothing was written\nhint: check its links, then try again"
     )]
     Swapped(PathBuf),
     #[error("{0}\nnothing was written")]

@@ -1,4 +1,4 @@
-//! The archive's bytes: sorted, owned by nobody in particular, of one time, so that the same input gives the same file.
+//! Writes the archive with sorted entries and fixed owner and times, so that the same input gives the same bytes.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use tar::{EntryType, Header};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveFile {
-    /// Below the archive's one folder.
+    /// Relative to the archive's top folder.
     pub path: String,
     pub bytes: Vec<u8>,
     pub is_program: bool,
 }
 
-/// What compressors write for a system that does not matter.
+/// The gzip header value for an unknown operating system.
 const UNKNOWN_SYSTEM: u8 = 255;
 
 pub fn packed(folder: &str, seconds: u64, entries: &[ArchiveFile]) -> io::Result<Vec<u8>> {

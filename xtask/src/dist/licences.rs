@@ -1,4 +1,4 @@
-//! The licences of what is linked in: a list of the crates, then each text once.
+//! The licences of the linked crates: a list of the crates, then each text once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,18 +12,18 @@ pub struct Crate {
     pub version: String,
     /// An SPDX expression.
     pub licence: Option<String>,
-    /// A licence file that the crate names itself.
+    /// The licence file named in the crate's manifest.
     pub file: Option<PathBuf>,
-    /// Where its sources lie, if they are at hand.
+    /// The folder with its sources, if they are on this machine.
     pub folder: Option<PathBuf>,
 }
 
-/// How the names of licence files begin.
+/// Prefixes of the names of licence files.
 const NAMES: &[&str] = &["copying", "copyright", "licence", "license", "notice", "patents", "unlicense"];
-/// Endings of files that only begin so.
+/// Extensions of other files whose names have one of these prefixes.
 const NOT_TEXT: &[&str] =
     &["c", "cc", "css", "h", "html", "js", "json", "png", "py", "rs", "sh", "svg", "toml", "ts", "yml"];
-/// Folders of a crate that do not become part of it.
+/// Folders of a crate that are not part of it.
 const LEFT_OUT: &[&str] = &["node_modules", "target"];
 const DEEPEST: usize = 8;
 const LARGEST: u64 = 1 << 20;
@@ -31,7 +31,7 @@ const LARGEST: u64 = 1 << 20;
 pub fn page(crates: &[Crate]) -> Result<String, String> {
     let mut crates: Vec<&Crate> = crates.iter().collect();
     crates.sort_by_key(|one| (&one.name, &one.version));
-    // Texts in the order in which the crates need them, with who has them and where.
+    // Each text with the crates and files that have it, in the order of the crates.
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut texts: Vec<(String, Vec<String>)> = Vec::new();
     let mut list = String::new();
@@ -48,14 +48,14 @@ pub fn page(crates: &[Crate]) -> Result<String, String> {
                 own.push(number);
             }
         }
-        let licence = one.licence.as_deref().unwrap_or("no expression, see its text");
+        let licence = one.licence.as_deref().unwrap_or("no SPDX expression, see its text");
         if own.is_empty() && one.licence.is_none() {
             let what = format!("{} {} has neither a licence nor a licence file", one.name, one.version);
             return Err(error(what, "ask its authors, or use another crate"));
         }
         let numbers: Vec<String> = own.iter().map(usize::to_string).collect();
         let where_to = match own.is_empty() {
-            true => "it comes without a text".to_owned(),
+            true => "no text included".to_owned(),
             false => format!("text {}", numbers.join(", ")),
         };
         // Writing to a string cannot fail.
@@ -68,7 +68,7 @@ pub fn page(crates: &[Crate]) -> Result<String, String> {
     Ok(page)
 }
 
-/// Licence files of a crate, those of code that it carries along included.
+/// Returns the licence files of a crate, including those of code that it bundles.
 fn files(one: &Crate) -> Result<Vec<PathBuf>, String> {
     let Some(folder) = &one.folder else { return Ok(Vec::new()) };
     let mut found: Vec<PathBuf> = one.file.iter().map(|file| folder.join(file)).collect();
@@ -78,7 +78,7 @@ fn files(one: &Crate) -> Result<Vec<PathBuf>, String> {
     for entry in walk.build() {
         let entry = entry.map_err(|why| {
             error(
-                format!("cannot look for the licence of {} {}: {why}", one.name, one.version),
+                format!("cannot find the licence of {} {}: {why}", one.name, one.version),
                 "fetch the sources again with `cargo fetch --locked`",
             )
         })?;
@@ -93,7 +93,7 @@ fn files(one: &Crate) -> Result<Vec<PathBuf>, String> {
 fn is_licence(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    // `licenses` as a folder's or list's name is something else.
+    // A folder or list named `licenses` is not a licence text.
     let begins = |word: &&&str| name.strip_prefix(**word).is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
     NAMES.iter().find(begins).is_some() && !NOT_TEXT.contains(&ending)
 }
@@ -105,7 +105,7 @@ fn read(one: &Crate, file: &Path) -> Result<String, String> {
     };
     let size = file.metadata().map_err(|why| failed(&why))?.len();
     if size > LARGEST {
-        return Err(failed(&format!("it has {size} bytes, at most {LARGEST} are expected")));
+        return Err(failed(&format!("it has {size} bytes; the maximum is {LARGEST}")));
     }
     let bytes = std::fs::read(file).map_err(|why| failed(&why))?;
     // Old texts are Latin-1, whose bytes are the first characters of Unicode.

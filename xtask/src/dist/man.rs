@@ -1,11 +1,11 @@
-//! The man page, written from what `--help` of the binary and of each of its commands prints.
+//! Writes the man page from the `--help` output of the binary and of each command.
 
 use std::fmt::Write as _;
 
 use super::error;
 use super::version::ReleaseVersion;
 
-/// Asks the binary, with these words behind its name, and gets what it prints.
+/// Runs the binary with these arguments and returns its output.
 type AskBinary<'a> = &'a dyn Fn(&[&str]) -> Result<String, String>;
 
 const DEEPEST: usize = 4;
@@ -33,7 +33,7 @@ pub fn page(version: &ReleaseVersion, ask: AskBinary<'_>) -> Result<String, Stri
     Ok(page)
 }
 
-/// The help of a command, then those of its own commands.
+/// Collects the help of a command and of its subcommands.
 fn collect(words: &mut Vec<String>, ask: AskBinary<'_>, helps: &mut Vec<(String, Help)>) -> Result<(), String> {
     let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
     asked.push("--help");
@@ -43,13 +43,16 @@ fn collect(words: &mut Vec<String>, ask: AskBinary<'_>, helps: &mut Vec<(String,
     let help = Help::parse(&ask(&asked)?);
     let name = [&["omp".to_owned()], &words[..]].concat().join(" ");
     if help.usage.is_empty() {
-        let what = format!("`{name} --help` is not understood: it has no line `Usage:`");
+        let what = format!("`{name} --help` cannot be parsed: it has no line `Usage:`");
         return Err(error(what, "fix xtask/src/dist/man.rs"));
     }
     let commands = help.commands();
     helps.push((name, help));
     if words.len() >= DEEPEST || helps.len() > MOST_COMMANDS {
-        return Err(error("omp has more commands than a man page can hold".to_owned(), "raise xtask/src/dist/man.rs"));
+        return Err(error(
+            "omp has more commands than the man page allows".to_owned(),
+            "raise the limit in xtask/src/dist/man.rs",
+        ));
     }
     for command in commands {
         words.push(command);
@@ -75,7 +78,7 @@ struct ManSection {
 
 const COMMANDS: &str = "Commands";
 const USAGE: &str = "Usage: ";
-/// Deeper lines go on with the entry above them.
+/// Lines that are indented more belong to the entry above them.
 const DEEPEST_ENTRY: usize = 6;
 
 impl Help {
@@ -103,7 +106,7 @@ impl Help {
         help
     }
 
-    /// Names of the commands below, without `help`, which has nothing of its own to tell.
+    /// The names of the subcommands, except `help`.
     fn commands(&self) -> Vec<String> {
         let sections = self.sections.iter().filter(|section| section.heading == COMMANDS);
         let terms = sections.flat_map(|section| section.entries()).map(|(term, _)| term);
@@ -112,7 +115,7 @@ impl Help {
 }
 
 impl ManSection {
-    /// What is described, and the lines that describe it.
+    /// The term and the lines of its description.
     fn entries(&self) -> Vec<(String, Vec<String>)> {
         let mut entries: Vec<(String, Vec<String>)> = Vec::new();
         for line in &self.lines {
@@ -158,7 +161,7 @@ impl ManSection {
     }
 }
 
-/// The binary's own page: each part of its help is a section.
+/// Writes the main part of the page: each part of the help is a section.
 fn write_whole(page: &mut String, help: &Help) {
     let (first, more) = help.about.split_first().map_or(("", &[][..]), |(first, more)| (first.as_str(), more));
     // Writing to a string cannot fail.
@@ -208,7 +211,7 @@ fn write_entry(page: &mut String, term: &str, text: &[String]) {
     write_text(page, text);
 }
 
-/// Lines flow; an empty one parts paragraphs, and a list keeps its lines.
+/// Joins lines into paragraphs, separated by empty lines. Lists keep their lines.
 fn write_text(page: &mut String, text: &[String]) {
     let mut parted = false;
     let mut begun = false;
@@ -228,7 +231,7 @@ fn write_text(page: &mut String, text: &[String]) {
 }
 
 fn push_line(page: &mut String, line: &str) {
-    // A dot or a quote at the start would be a request.
+    // roff reads a dot or a quote at the start of a line as a request.
     if line.starts_with(['.', '\'']) {
         page.push_str("\\&");
     }
@@ -236,7 +239,7 @@ fn push_line(page: &mut String, line: &str) {
     page.push('\n');
 }
 
-/// Text as it is: roff would make typographic signs of some characters.
+/// Escapes characters that roff would replace by typographic ones.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

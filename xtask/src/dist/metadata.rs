@@ -1,4 +1,4 @@
-//! What cargo and rustc know: the crates that are linked in, where their sources lie, for which machine is built.
+//! Metadata from cargo and rustc: the linked crates, the folders of their sources, the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ struct DependencyKind {
 }
 
 impl Metadata {
-    /// Only from what was fetched already.
+    /// Reads it offline, from crates that were fetched already.
     pub fn ask(root: &Path, host: &str) -> Result<Self, String> {
         let words = ["metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform"];
         let shown = format!("cargo {}", words.join(" "));
@@ -70,9 +70,8 @@ impl Metadata {
     }
 
     pub fn parse(json: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(json).map_err(|why| {
-            error(format!("what cargo tells of the workspace is not understood: {why}"), "try `cargo metadata`")
-        })
+        serde_json::from_slice(json)
+            .map_err(|why| error(format!("cannot parse the output of `cargo metadata`: {why}"), "try `cargo metadata`"))
     }
 
     pub fn version_of(&self, name: &str) -> Result<String, String> {
@@ -83,12 +82,12 @@ impl Metadata {
         let mut members = self.packages.iter().filter(|package| self.workspace_members.contains(&package.id));
         members
             .find(|package| package.name == name)
-            .ok_or_else(|| error(format!("the workspace has no crate `{name}`"), "run this in a whole checkout"))
+            .ok_or_else(|| error(format!("the workspace has no crate `{name}`"), "run this in a complete checkout"))
     }
 
-    /// The foreign crates that become part of a member: neither those of build scripts and, unless a member says so,
-    /// tests, nor macros, which only the compiler runs. Features are those of the whole workspace, so one more may be
-    /// listed, but none less.
+    /// Returns the external crates that are linked into a member. Those of build scripts and macros are left out, and
+    /// those of tests unless a member requests them. Features are those of the whole workspace, so the list can have
+    /// too many crates, but never too few.
     pub fn linked(&self, name: &str) -> Result<Vec<Crate>, String> {
         let packages: BTreeMap<&str, &CargoPackage> = self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
         let nodes: BTreeMap<&str, &ResolvedNode> =
@@ -110,13 +109,13 @@ impl Metadata {
         Ok(foreign.filter_map(|id| packages.get(id)).map(|package| package.as_crate()).collect())
     }
 
-    /// Folders that hold crates of others.
+    /// Folders with external crates.
     pub fn source_folders(&self) -> BTreeSet<&Path> {
         let foreign = self.packages.iter().filter(|package| !self.workspace_members.contains(&package.id));
         foreign.filter_map(|package| package.manifest_path.parent()?.parent()).collect()
     }
 
-    /// Folders of this machine, and what the binary is to say instead. The last that fits counts.
+    /// Folders of this machine, and what the binary shows instead. The last match applies.
     pub fn renamed_folders(&self, root: &Path) -> Vec<(PathBuf, &'static str)> {
         let mut renamed = vec![(root.to_owned(), "."), (self.target_directory.clone(), "target")];
         renamed.extend(self.source_folders().into_iter().map(|folder| (folder.to_owned(), "dependencies")));
@@ -173,7 +172,7 @@ impl Toolchain {
         Ok(Self { host: line("host: ")?, release: line("release: ")? })
     }
 
-    /// It is linked in like a crate, but a toolchain brings no text of its licence that is the same everywhere.
+    /// Linked like a crate, but toolchains do not all come with the same licence text.
     pub fn standard_library(&self) -> Crate {
         Crate {
             name: "std, the standard library of Rust".to_owned(),

@@ -1,4 +1,4 @@
-//! A release archive for this machine: the binary with all that belongs beside it, in bytes that a second run repeats.
+//! Builds a release archive for this machine: the binary and its files, with the same bytes in every run.
 
 mod archive;
 mod licences;
@@ -58,10 +58,10 @@ impl Options {
                 |what| rest.next().map(PathBuf::from).ok_or_else(|| error(format!("{arg} needs {what}"), USAGE));
             match arg.as_str() {
                 "--skip-build" => options.skip_build = true,
-                // What is given need not be built.
+                // A given binary is not built.
                 "--binary" => (options.skip_build, options.binary) = (true, Some(value("a file")?)),
                 "--out" => options.out = Some(value("a folder")?),
-                _ => return Err(error(format!("unknown argument `{arg}` of dist"), USAGE)),
+                _ => return Err(error(format!("dist: unknown argument `{arg}`"), USAGE)),
             }
         }
         Ok(options)
@@ -75,12 +75,12 @@ fn build(root: &Path, metadata: &Metadata, host: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err(error(
             "omp was not built: cargo failed".to_owned(),
-            "mend what cargo says above, or pack a binary that exists with --binary FILE",
+            "fix what cargo reports above, or pack an existing binary with --binary FILE",
         )),
     }
 }
 
-/// Builds with the sources' folders renamed: the binary names them in its messages, and they belong to this machine.
+/// Builds with the paths of the sources remapped, so that messages of the binary do not contain paths of this machine.
 fn build_command(root: &Path, metadata: &Metadata, host: &str) -> std::process::Command {
     let renamed = metadata.renamed_folders(root);
     let flags = renamed.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
@@ -88,7 +88,7 @@ fn build_command(root: &Path, metadata: &Metadata, host: &str) -> std::process::
     let mut command = command("cargo", root);
     command.args(["build", "--offline", "--locked", "--profile", PROFILE, "-p", "omp", "--config"]);
     command.arg(format!("target.{host}.rustflags={flags}"));
-    // Systems with an older C library than this one are to start it as well: see `crates/omp/build.rs`.
+    // The binary must also start on systems with an older C library: see `crates/omp/build.rs`.
     command.env("OMP_PORTABLE", "1");
     if !cfg!(windows) {
         command.env("CFLAGS", c_flags(&renamed));
@@ -96,8 +96,8 @@ fn build_command(root: &Path, metadata: &Metadata, host: &str) -> std::process::
     command
 }
 
-/// The C compiler splits its flags at spaces, so a folder with one is left as it is.
-#[expect(clippy::disallowed_methods, reason = "a chore of the workspace: what the user set is kept")]
+/// The C compiler splits its flags at spaces, so a folder with a space is not remapped.
+#[expect(clippy::disallowed_methods, reason = "a task of this repository: keeps the user's settings")]
 fn c_flags(renamed: &[(PathBuf, &str)]) -> OsString {
     let mut flags = std::env::var_os("CFLAGS").unwrap_or_default();
     for (from, to) in renamed.iter().filter(|(from, _)| !from.to_string_lossy().contains(char::is_whitespace)) {
@@ -113,7 +113,7 @@ fn entries(root: &Path, binary: &Path, version: &ReleaseVersion, licences: Strin
             "run dist without --skip-build to build it, or name one with --binary FILE",
         )
     })?;
-    // A relative path without a slash would be looked for elsewhere.
+    // Without a slash, the program would be looked up in PATH.
     let binary = std::path::absolute(binary).unwrap_or_else(|_| binary.to_owned());
     let name = format!("omp{}", std::env::consts::EXE_SUFFIX);
     let mut entries = vec![ArchiveFile { path: name, bytes, is_program: true }];
@@ -126,14 +126,14 @@ fn entries(root: &Path, binary: &Path, version: &ReleaseVersion, licences: Strin
     add("LICENSES-OF-DEPENDENCIES.txt".to_owned(), licences.into_bytes());
     for path in DOCUMENTS {
         let text = std::fs::read(root.join(path)).map_err(|why| {
-            error(format!("cannot read {path}, which belongs into the archive: {why}"), "run this in a whole checkout")
+            error(format!("cannot read {path}, which is part of the archive: {why}"), "run this in a complete checkout")
         })?;
         add((*path).to_owned(), text);
     }
     Ok(entries)
 }
 
-/// What the binary prints, in lines as long as they are: a man page breaks them itself.
+/// Returns the output of the binary without line wrapping, because man pages are wrapped when they are shown.
 fn ask(root: &Path, binary: &Path, words: &[&str]) -> Result<String, String> {
     let shown = format!("{} {}", binary.display(), words.join(" "));
     let hint = "the binary must run on this machine and know `completions` and `--help`";
@@ -153,7 +153,7 @@ struct ReleasePackage {
 }
 
 impl ReleasePackage {
-    /// Writes the archive and its checksum; tells what stands in it.
+    /// Writes the archive and its checksum, and returns a summary.
     fn write(&self, out: &Path) -> Result<String, String> {
         let file = format!("{}.tar.gz", self.name);
         let failed = |path: &Path, why: std::io::Error| {
@@ -163,7 +163,7 @@ impl ReleasePackage {
         let path = out.join(&file);
         let bytes = archive::packed(&self.name, self.seconds, &self.entries).map_err(|why| failed(&path, why))?;
         let digest = archive::digest(&bytes);
-        // Under another name first, so that half an archive never has the real one.
+        // Written under a temporary name, so that no incomplete archive has the final name.
         let part = out.join(format!("{file}.part"));
         std::fs::write(&part, &bytes).map_err(|why| failed(&part, why))?;
         std::fs::rename(&part, &path).map_err(|why| failed(&path, why))?;
@@ -177,7 +177,7 @@ impl ReleasePackage {
     }
 }
 
-/// A note when something in the archive still names the folders of this machine in which the crates' sources lie.
+/// Returns a note if something in the archive still contains paths of the crates' sources on this machine.
 fn told_folders(package: &ReleasePackage, metadata: &Metadata) -> String {
     let folders = metadata.source_folders();
     let mut notes = String::new();
@@ -186,7 +186,7 @@ fn told_folders(package: &ReleasePackage, metadata: &Metadata) -> String {
             |folder: &&Path| memchr::memmem::find_iter(&entry.bytes, folder.to_string_lossy().as_bytes()).count();
         let count: usize = folders.iter().map(times).sum();
         if count > 0 {
-            let what = "the folder of this machine in which cargo keeps sources";
+            let what = "cargo's source folder on this machine";
             notes.push_str(&format!("note: {} names {what}, {count} times\n", entry.path));
         }
     }
@@ -196,14 +196,14 @@ fn told_folders(package: &ReleasePackage, metadata: &Metadata) -> String {
     notes
 }
 
-#[expect(clippy::disallowed_methods, reason = "a chore of the workspace, not omp")]
+#[expect(clippy::disallowed_methods, reason = "a task of this repository, not omp")]
 fn command(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     command.current_dir(folder).stdin(std::process::Stdio::null());
     command
 }
 
-/// What a program prints; an error with its own words when it fails.
+/// Returns the output of a program, or its error message.
 fn output(mut command: std::process::Command, shown: &str, hint: &str) -> Result<Output, String> {
     let output = command.output().map_err(|why| error(format!("cannot start `{shown}`: {why}"), hint))?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! An archive of a script that stands for omp, and the licences of made-up crates.
+//! Packs a script in place of omp, and lists the licences of made-up crates.
 
 use std::io::Read as _;
 
@@ -127,7 +127,7 @@ fn options() {
     }
 }
 
-/// The folders of four made-up crates, and what cargo would tell of them.
+/// The folders of four made-up crates, and cargo's metadata of them.
 fn fixture(root: &Path) -> Metadata {
     let package = |name: &str, licence: Option<&str>, kind: &str| {
         serde_json::json!({"id": name, "name": name, "version": "1.0.0", "license": licence, "license_file": null,
@@ -183,8 +183,8 @@ fn licences_of_what_is_linked_each_text_once() {
     let line = "=".repeat(80);
     let want = format!(
         "Licences of the crates that are part of omp, by their SPDX expressions.\n\n\
-         bare 1.0.0 - ISC - it comes without a text\n\
-         grammar 1.0.0 - MIT - it comes without a text\n\
+         bare 1.0.0 - ISC - no text included\n\
+         grammar 1.0.0 - MIT - no text included\n\
          plain 1.0.0 - MIT - text 1, 2\n\
          twin 1.0.0 - MIT OR Apache-2.0 - text 3, 1\n\
          \n{line}\nText 1\n\nplain 1.0.0: LICENSE\ntwin 1.0.0: LICENSE-MIT\n\nDo as you like.\n\

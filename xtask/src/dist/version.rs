@@ -1,20 +1,20 @@
-//! Which version is packed: what git says of the checkout, or Cargo's version where there is no git.
+//! The version to pack: from `git describe`, or Cargo's version without git.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{command, error};
 
-/// Of files without a commit: the first day that every archive format can tell.
+/// Timestamp of files if there is no commit: 1980-01-01, the earliest that all archive formats support.
 const NO_TIME: u64 = 315_532_800;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReleaseVersion {
-    /// Fit for a file's name.
+    /// The version, usable in a file name.
     pub name: String,
-    /// When the commit was made, since 1970.
+    /// The time of the commit, in seconds since 1970.
     pub seconds: u64,
-    /// The day of that, for people.
+    /// The day of the commit, for people.
     pub day: String,
 }
 
@@ -33,17 +33,17 @@ impl ReleaseVersion {
         )?;
         let time = time.unwrap_or_default();
         let (seconds, day) = time.split_once(' ').unwrap_or_default();
-        let seconds = seconds
-            .parse()
-            .map_err(|_| error(format!("git tells no time of the last commit but `{time}`"), "try `git show HEAD`"))?;
+        let seconds = seconds.parse().map_err(|_| {
+            error(format!("git printed no time of the last commit, but `{time}`"), "try `git show HEAD`")
+        })?;
         Ok(Self { name: file_name(&described), seconds, day: day.to_owned() })
     }
 }
 
-/// None when there is no program `git`.
+/// Returns `None` if git is not installed.
 fn git(root: &Path, words: &[&str]) -> Result<Option<String>, String> {
     let mut command = command("git", root);
-    // Set by git for its hooks: they may mean another repository.
+    // Git sets these variables for its hooks. They can name another repository.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(name);
     }
@@ -55,13 +55,13 @@ fn git(root: &Path, words: &[&str]) -> Result<Option<String>, String> {
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let what = format!("the version cannot be told: `{shown}` failed: {}", said.trim());
-        return Err(error(what, "commit something, or mend what git says"));
+        let what = format!("cannot determine the version: `{shown}` failed: {}", said.trim());
+        return Err(error(what, "commit something, or fix what git reports"));
     }
     Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
 }
 
-/// `v1.2.0` is 1.2.0; what cannot stand in a file's name becomes `-`.
+/// Turns `v1.2.0` into `1.2.0`, and characters that are not allowed in file names into `-`.
 fn file_name(described: &str) -> String {
     let number = described.strip_prefix('v').filter(|rest| rest.starts_with(|char: char| char.is_ascii_digit()));
     let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '+' | '-');
@@ -95,7 +95,10 @@ mod tests {
 
         run(root, &["init", "--quiet"]);
         let problem = told().unwrap_err();
-        assert!(problem.starts_with("error: the version cannot be told") && problem.contains("\nhint: "), "{problem}");
+        assert!(
+            problem.starts_with("error: cannot determine the version") && problem.contains("\nhint: "),
+            "{problem}"
+        );
 
         std::fs::write(root.join("a"), "1").unwrap();
         run(root, &["add", "a"]);
@@ -113,7 +116,7 @@ mod tests {
         assert!(second.starts_with("0.2.0-1-g"), "{second}");
     }
 
-    /// Git without anything of the machine's own settings.
+    /// Runs git without the settings of this machine.
     fn run(root: &Path, words: &[&str]) {
         let mut command = command("git", root);
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {

@@ -8,7 +8,7 @@ const UNRELEASED: &str = "Unreleased";
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
     let Some(text) = workspace.text(PATH) else {
-        return vec![violation(0, "there is no changelog".to_owned(), "name there what users notice")];
+        return vec![violation(0, "there is no changelog".to_owned(), "list what users will notice")];
     };
     let headings: Vec<(usize, &str)> = text
         .lines()
@@ -18,7 +18,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     let mut found = Vec::new();
     if headings.first().is_none_or(|(_, first)| *first != UNRELEASED) {
         let line = headings.first().map_or(0, |(line, _)| *line);
-        let hint = "open with `## Unreleased`, even when nothing stands below it";
+        let hint = "start with `## Unreleased`, even if it is empty";
         found.push(violation(line, format!("the first heading is not `{UNRELEASED}`"), hint));
     }
     let releases = headings.iter().enumerate().filter(|(at, (_, heading))| *at > 0 || *heading != UNRELEASED);
@@ -33,7 +33,7 @@ fn is_release(heading: &str) -> bool {
     heading.split_once(" - ").is_some_and(|(version, day)| is_version(version) && is_day(day))
 }
 
-/// Three numbers, and perhaps something behind them as in `1.0.0-rc.1`.
+/// Three numbers and an optional suffix, as in `1.0.0-rc.1`.
 fn is_version(text: &str) -> bool {
     let (numbers, more) = text.split_once('-').map_or((text, None), |(numbers, more)| (numbers, Some(more)));
     let is_more = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-');

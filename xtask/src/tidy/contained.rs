@@ -1,4 +1,4 @@
-//! What runs without containment is listed: every other child is put into that of its session.
+//! Every child process runs in the sandbox of its session, except in listed places.
 
 use super::Violation;
 use super::workspace::Workspace;
@@ -16,8 +16,8 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
             path: path.to_owned(),
             line: rust.line_at(at),
             rule: "contained",
-            what: format!("`{none}`: what starts here may do what the user may"),
-            hint: "pass on the session's containment; what the user starts is listed in xtask/exceptions.toml, and in \
+            what: format!("`{none}`: this process runs outside the sandbox"),
+            hint: "pass the session's containment; list commands of the user in xtask/exceptions.toml and \
                    docs/containment.md",
         }));
     }

@@ -1,4 +1,4 @@
-//! Dependencies are few, used, and written down once: no crate knows half of the house, no entry is a leftover.
+//! A crate has few dependencies on other crates of the workspace, and no dependency is unused.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::scan::words;
 use super::workspace::Workspace;
 
 const MOST: usize = 12;
-/// The composition root knows all.
+/// The composition root may depend on all crates.
 const ROOT: &str = "omp";
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
@@ -19,7 +19,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
         let inner = manifest.dependencies.iter().filter(|name| name.starts_with("omp-")).count();
         if inner > MOST && manifest.name != ROOT {
             let what = format!("{inner} crates of the workspace, at most {MOST} are allowed");
-            found.push(violation(&path, 0, what, "split the crate, or hand in what it needs from above"));
+            found.push(violation(&path, 0, what, "split the crate, or pass in what it needs"));
         }
         if manifest.has_features {
             let what = "features inside the workspace".to_owned();

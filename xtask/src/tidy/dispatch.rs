@@ -1,6 +1,6 @@
-//! Pure dispatch: a function that only sends each case to its place may be as long as there are cases.
+//! A function that only dispatches may be longer, one arm for each case.
 //!
-//! It would be split with a catch-all arm otherwise, and a new case would no longer be missed by the compiler.
+//! Splitting it would need a catch-all arm, and the compiler would no longer report a missing case.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub fn is_dispatch(body: &str) -> bool {
     false
 }
 
-/// The inside of the braces of the `match` at `at`, if nothing follows it.
+/// The text between the braces of the `match` at `at`, if nothing follows it.
 fn only_match(body: &str, at: usize) -> Option<Range<usize>> {
     let open = find(body, at, b"{")?;
     let close = closing(body, open);
@@ -33,7 +33,7 @@ fn only_match(body: &str, at: usize) -> Option<Range<usize>> {
     (rest.is_empty() || rest == ";").then_some(open + 1..close)
 }
 
-/// Behind the `;`, or behind the braces of a statement that needs none.
+/// The offset after the `;`, or after the closing brace of a statement without one.
 fn statement_end(body: &str, at: usize) -> Option<usize> {
     if !matches!(first_word(&body[at..]), "if" | "for" | "while" | "loop" | "unsafe") {
         return find(body, at, b";").map(|end| end + 1);
@@ -66,7 +66,7 @@ fn are_plain(arms: &str) -> bool {
     true
 }
 
-/// The `=>` behind the pattern at `at`.
+/// The `=>` after the pattern at `at`.
 fn arrow(arms: &str, mut at: usize) -> Option<usize> {
     loop {
         at = find(arms, at, b"=")?;
@@ -77,7 +77,7 @@ fn arrow(arms: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// `_`, `(_, _)` or a bare name, without a guard: what takes every case that nobody named.
+/// Whether the pattern is a catch-all: `_`, `(_, _)` or a bare name, without a guard.
 fn is_catch_all(pattern: &str) -> bool {
     if words(pattern).any(|(_, word)| word == "if") {
         return false;
@@ -88,7 +88,7 @@ fn is_catch_all(pattern: &str) -> bool {
     is_open || matches!(bound[..], [name] if is_binding(name))
 }
 
-/// A name in lower case; constants and cases begin with a capital.
+/// A lower-case name; constants and variants start with a capital letter.
 fn is_binding(name: &str) -> bool {
     let is_lower = |byte: u8| byte == b'_' || byte.is_ascii_lowercase();
     name.bytes().next().is_some_and(is_lower)
@@ -96,7 +96,7 @@ fn is_binding(name: &str) -> bool {
         && !matches!(name, "true" | "false")
 }
 
-/// The first of `wanted` at `from` or behind it that stands in no bracket opened since.
+/// The first of `wanted` from `from` on that is not inside brackets opened since.
 fn find(code: &str, from: usize, wanted: &[u8]) -> Option<usize> {
     let mut at = from;
     while let Some(byte) = code.as_bytes().get(at) {
@@ -143,7 +143,7 @@ mod tests {
             // An arm or a statement of four lines.
             ("match a {\n A => {\n b();\n c();\n }\n B => 1,\n }", false),
             ("if x {\n a();\n b();\n}\nmatch c { A => 1 }", false),
-            // Arms for whatever comes.
+            // Catch-all arms.
             ("match a { A => 1, _ => 2 }", false),
             ("match a { A => 1, other => f(other) }", false),
             ("match a { A => 1, mut other => f(other) }", false),

@@ -1,4 +1,4 @@
-//! No examples in doc comments that only `rustdoc` would run: the test runner does not, so they would rot.
+//! No examples in doc comments that only `rustdoc` would run: the test runner does not, so they would become outdated.
 
 use super::Violation;
 use super::workspace::Workspace;
@@ -17,7 +17,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     found
 }
 
-/// Lines that open a fence which rustdoc takes for Rust.
+/// Lines that open a code block which rustdoc reads as Rust.
 fn examples(text: &str) -> Vec<usize> {
     let mut open = false;
     let mut lines = Vec::new();

@@ -22,7 +22,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     found
 }
 
-/// Variables made or looked up by a literal name outside of the one file.
+/// Finds variables that are declared or looked up by a literal name in other files.
 fn stray_variables(workspace: &Workspace) -> Vec<Violation> {
     let mut found = Vec::new();
     for (path, text, rust) in workspace.rust_files().filter(|(path, ..)| *path != HOME && path.starts_with("crates/")) {

@@ -18,7 +18,7 @@ struct Exceptions {
 struct Exception {
     rule: String,
     path: String,
-    /// The function, struct or dependency that is meant, when it is not the whole file.
+    /// The function, struct or dependency, if it is not the whole file.
     #[serde(default)]
     name: String,
     reason: String,
@@ -31,7 +31,7 @@ impl Exception {
     }
 }
 
-/// Takes out what is excepted, and adds the exceptions that cover nothing or give no reason.
+/// Removes violations with an exception, and reports exceptions that are unused or have no reason.
 pub fn apply(workspace: &Workspace, found: Vec<Violation>) -> Vec<Violation> {
     let text = workspace.text(PATH).unwrap_or_default();
     let exceptions = match toml::from_str::<Exceptions>(text) {
@@ -53,14 +53,14 @@ pub fn apply(workspace: &Workspace, found: Vec<Violation>) -> Vec<Violation> {
     kept.chain(idle).collect()
 }
 
-/// Whether a file is excepted from a rule as a whole.
+/// Whether a whole file has an exception from a rule.
 pub fn covers_file(workspace: &Workspace, rule: &str, path: &str) -> bool {
     let exceptions: Exceptions = workspace.text(PATH).and_then(|text| toml::from_str(text).ok()).unwrap_or_default();
     exceptions.exception.iter().any(|exception| exception.rule == rule && exception.path == path)
 }
 
 fn violation(what: String) -> Violation {
-    Violation { path: PATH.to_owned(), line: 0, rule: "exceptions", what, hint: "mend or remove the entry" }
+    Violation { path: PATH.to_owned(), line: 0, rule: "exceptions", what, hint: "fix or remove the entry" }
 }
 
 #[cfg(test)]

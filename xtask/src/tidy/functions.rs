@@ -1,4 +1,4 @@
-//! No function body is longer than a screen and a half, unless all it does is to send each case to its place.
+//! Limits the length of functions, except those that only dispatch.
 
 use super::Violation;
 use super::dispatch::is_dispatch;
@@ -18,7 +18,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
                 line: item.line,
                 rule: "function-length",
                 what: format!("`{}` has {} lines, at most {LONGEST} are allowed", item.name, lines - 1),
-                hint: "split it by what its parts do; aim at 40 lines (a `match` of short arms that names every case may be longer)",
+                hint: "split it by what its parts do; aim for 40 lines (a `match` of short arms that names every case may be longer)",
             })
         })
         .collect()

@@ -10,7 +10,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
         line: 1,
         rule: "header",
         what: "no `//!` sentence at the top".to_owned(),
-        hint: "say in one sentence what the file is, then why it is so if that is not plain",
+        hint: "say in one sentence what the file is, and why, if that is not obvious",
     })
     .collect()
 }

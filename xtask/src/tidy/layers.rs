@@ -1,4 +1,4 @@
-//! A crate depends only on lower layers, and heavy dependencies stay where they live, as `xtask/layers.toml` says.
+//! A crate depends only on lower layers, and a heavy dependency is used by one crate, as set in `xtask/layers.toml`.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use super::workspace::Workspace;
 
 const PATH: &str = "xtask/layers.toml";
 const MAP: &str = "ARCHITECTURE.md";
-/// What tests may use whatever their layer.
+/// Test crates that tests of every layer may use.
 const TEST_KIT: &str = "omp-testkit";
-/// What tests may use above the session.
+/// Test crates that tests above the session may use.
 const SESSION_TEST_KIT: &str = "omp-session-testkit";
 const SESSION: &str = "omp-session";
 
@@ -26,7 +26,7 @@ struct Layers {
     only_in: BTreeMap<String, Vec<String>>,
 }
 
-/// A number, or "dev" for what stands outside the product.
+/// A number, or "dev" for crates that are not part of omp.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(untagged)]
 enum CrateLayer {
@@ -51,13 +51,13 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
         let path = format!("{folder}/Cargo.toml");
         let text = workspace.text(&path).unwrap_or_default();
         found.extend(broken(&layers, manifest).into_iter().map(|(dependency, what)| {
-            violation(&path, line_of(text, dependency), what, "hand in what is needed from above, or move it down")
+            violation(&path, line_of(text, dependency), what, "pass in what it needs, or move it to a lower layer")
         }));
     }
     found
 }
 
-/// Every crate is listed, and nothing else is.
+/// Exactly the crates of the workspace are listed.
 fn listing(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
     let names: Vec<&str> = workspace.members.values().map(|manifest| manifest.name.as_str()).collect();
     let missing =
@@ -70,7 +70,7 @@ fn listing(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
         .collect()
 }
 
-/// The code map tells of every crate, in its layer.
+/// The code map lists every crate with its layer.
 fn off_the_map(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
     let map = workspace.text(MAP).unwrap_or_default();
     let entry = |(name, layer): (&String, &CrateLayer)| match layer {

@@ -3,7 +3,7 @@
 use super::Violation;
 use super::workspace::Workspace;
 
-/// Spelt in two halves so that this file passes its own rule.
+/// Written in two parts so that this file passes its own rule.
 const FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
 const HOME: &str = concat!("/ho", "me/");
 const HOSTS: &[&str] =
@@ -22,7 +22,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
                     path: path.clone(),
                     line: at + 1,
                     rule: "leak",
-                    what: format!("`{leak}` belongs to a machine"),
+                    what: format!("`{leak}` is specific to a machine"),
                     hint: "use a made-up path such as /tmp/project or the home of `user`, and no registry's host name",
                 });
             }
@@ -37,7 +37,7 @@ fn leak(line: &str) -> Option<&'static str> {
     folder.or(home).or_else(|| HOSTS.iter().find(|host| line.contains(**host))).copied()
 }
 
-/// What follows each occurrence of `folder` that is the start of a path.
+/// Returns the text after each occurrence of `folder` at the start of a path.
 fn paths<'a>(line: &'a str, folder: &'a str) -> impl Iterator<Item = &'a str> {
     line.match_indices(folder).filter_map(move |(at, _)| {
         let before = line[..at].chars().next_back();

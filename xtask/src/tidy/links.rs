@@ -1,4 +1,4 @@
-//! Links between the documents lead somewhere, the index of `docs/` lists every page, and pages named in code exist.
+//! Links between the documents are valid, the index of `docs/` lists every page, and pages named in code exist.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn dead_links(workspace: &Workspace) -> Vec<Violation> {
                 line: at + 1,
                 rule: "link",
                 what: format!("`{target}` does not exist"),
-                hint: "mend the path, relative to the document",
+                hint: "fix the path, relative to the document",
             }));
         }
     }

@@ -5,7 +5,7 @@ use super::workspace::Workspace;
 
 const MOST: usize = 750;
 const PATH: &str = "Cargo.lock";
-/// `ring` is the one provider of cryptography; these would bring a C library or a second TLS stack.
+/// `ring` is the only cryptography library; these would add a C library or a second TLS stack.
 const BANNED: &[&str] = &["aws-lc-rs", "aws-lc-sys", "native-tls", "openssl", "openssl-sys"];
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
@@ -21,7 +21,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     for (at, line) in text.lines().enumerate() {
         let name = line.strip_prefix("name = \"").and_then(|rest| rest.strip_suffix('"'));
         if let Some(name) = name.filter(|name| BANNED.contains(name)) {
-            let hint = "find who brings it with `cargo tree -i` and choose other features";
+            let hint = "find out what needs it with `cargo tree -i`, and choose other features";
             found.push(violation(at + 1, format!("`{name}` must not be in the tree"), hint));
         }
     }

@@ -1,4 +1,4 @@
-//! What the rules need of a `Cargo.toml`.
+//! The parts of a `Cargo.toml` that the rules need.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn name(table: &toml::Table) -> String {
     package.and_then(|package| package.get("name")).and_then(toml::Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The line (from one) that starts with `key`, for pointing at it.
+/// The number of the line that starts with `key`, counted from 1.
 pub fn line_of(text: &str, key: &str) -> usize {
     let starts = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
     text.lines().position(starts).map_or(1, |at| at + 1)

@@ -1,6 +1,6 @@
-//! The rules of the house, run as a test: a rule exists only if `cargo test` fails on it.
+//! The rules of this repository, run as a test: a rule exists only if `cargo test` fails on it.
 //!
-//! Each rule is one file with one `check`, and a test that shows it catch a made-up violation. Exceptions are listed
+//! Each rule is one file with one `check` and a test that shows a violation being caught. Exceptions are listed
 //! by name in `xtask/exceptions.toml`.
 
 mod changelog;
@@ -35,11 +35,11 @@ use std::path::Path;
 
 use workspace::Workspace;
 
-/// One broken rule at one place.
+/// A violation of a rule in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
     pub path: String,
-    /// From one; zero when the whole file is meant.
+    /// Counted from 1; 0 is the whole file.
     pub line: usize,
     pub rule: &'static str,
     pub what: String,
@@ -81,7 +81,7 @@ pub fn run(root: &Path, _args: &[String]) -> Result<String, String> {
     let workspace = Workspace::load(root).map_err(|error| format!("error: cannot read the workspace: {error}\n"))?;
     let violations = violations(&workspace);
     match violations.len() {
-        0 => Ok(format!("tidy: {} files, nothing to say\n", workspace.files.len())),
+        0 => Ok(format!("tidy: {} files, no violations\n", workspace.files.len())),
         count => Err(format!("{}\n\ntidy: {count} violations\n", listed(&violations))),
     }
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_violation_says_where_what_and_hint() {
-        let violation = Violation { path: "a.rs".into(), line: 0, rule: "r", what: "is bad".into(), hint: "mend it" };
-        assert_eq!(violation.to_string(), "a.rs:1: is bad [r]\n  hint: mend it");
+        let violation = Violation { path: "a.rs".into(), line: 0, rule: "r", what: "is bad".into(), hint: "fix it" };
+        assert_eq!(violation.to_string(), "a.rs:1: is bad [r]\n  hint: fix it");
     }
 }

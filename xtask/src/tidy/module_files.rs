@@ -1,4 +1,4 @@
-//! No forgotten files: every Rust file is declared by a `mod`, and a crate has one integration test binary.
+//! No unused files: every Rust file is declared by a `mod`, and a crate has one integration test binary.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
                 "move it to tests/it/ and declare it there",
             ));
         } else if !is_root(inner) && !declared.contains(path) {
-            found.push(violation(
-                path,
-                "no `mod` declares this file",
-                "declare it beside its neighbours, or remove it",
-            ));
+            found.push(violation(path, "no `mod` declares this file", "declare it, or remove the file"));
         }
     }
     found

@@ -1,4 +1,4 @@
-//! No crate, folder or module has a name that excludes nothing.
+//! No crate, folder or module has a catch-all name.
 
 use super::Violation;
 use super::workspace::Workspace;
@@ -34,8 +34,8 @@ fn violation(path: &str, line: usize, name: &str) -> Violation {
         path: path.to_owned(),
         line,
         rule: "name",
-        what: format!("`{name}` is a name for everything"),
-        hint: "name it after the one thing that it does",
+        what: format!("`{name}` is a catch-all name"),
+        hint: "name it after what it does",
     }
 }
 

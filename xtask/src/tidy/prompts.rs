@@ -1,4 +1,4 @@
-//! Every prompt (`crates/*/src/**/*.md`) is included exactly once, so that none is forgotten and none has two meanings.
+//! Every prompt (`crates/*/src/**/*.md`) is included exactly once, so that none is unused or shared.
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,15 @@
 //! A small scanner for rustfmt'd Rust: code without comments and literals, test regions, functions.
 //!
-//! A real parser would be a heavy dependency for the few questions that the rules ask.
+//! The rules need too little to justify a real parser.
 
 use std::ops::Range;
 
 use super::scan::{blanked, closing, words};
 
 pub struct Rust {
-    /// The source with comments and literals blanked out, byte for byte as long.
+    /// The source with comments and literals replaced by spaces, of the same length.
     pub code: String,
-    /// The whole file is test code.
+    /// Whether the whole file is test code.
     pub is_test: bool,
     /// Names of `#[cfg(test)] mod name;`.
     pub test_modules: Vec<String>,
@@ -82,7 +82,7 @@ impl Rust {
     }
 }
 
-/// Offset of the `{` that opens an item's body; none if it ends with `;`.
+/// Offset of the `{` that opens an item's body; `None` if it ends with `;`.
 fn body_start(code: &str, from: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in code.bytes().enumerate().skip(from) {
@@ -97,7 +97,7 @@ fn body_start(code: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// Items behind `#[cfg(test)]`: their regions, and the names of modules kept in files of their own.
+/// Items after `#[cfg(test)]`: their regions, and the names of modules in separate files.
 fn test_items(code: &str) -> (Vec<Range<usize>>, Vec<String>) {
     let (mut regions, mut modules) = (Vec::new(), Vec::new());
     for (start, _) in code.match_indices("#[cfg(") {
@@ -132,7 +132,7 @@ fn skip_attributes(code: &str, mut at: usize) -> usize {
     }
 }
 
-/// The name in `mod name` or `pub mod name`, when the item has no body.
+/// The name in `mod name` or `pub mod name`, if the item has no body.
 fn module_name(item: &str) -> Option<String> {
     if item.contains('{') {
         return None;

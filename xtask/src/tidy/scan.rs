@@ -1,4 +1,4 @@
-//! Lexing just far enough: blanking out comments and literals, words, matching brackets.
+//! A minimal lexer: blanks out comments and literals, finds words and matching brackets.
 
 /// Replaces comments, strings and character literals by spaces; line breaks and offsets stay.
 pub fn blanked(text: &str) -> String {
@@ -12,7 +12,7 @@ pub fn blanked(text: &str) -> String {
 
 struct Blanking<'a> {
     bytes: &'a [u8],
-    /// As long as what was read so far.
+    /// Has the length of the source that was read so far.
     out: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ fn string(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Zero for a lifetime.
+/// Returns the length of a character literal, or zero for a lifetime.
 fn character(text: &[u8]) -> usize {
     let end = match text.get(1) {
         Some(b'\\') => text.iter().skip(3).position(|byte| *byte == b'\'').map(|at| at + 3),

@@ -1,4 +1,4 @@
-//! Files and crates stay small enough to be read; tests do not count.
+//! Limits the length of files and crates, without tests.
 
 use super::Violation;
 use super::exceptions;
@@ -47,7 +47,7 @@ fn large_crates(workspace: &Workspace) -> Vec<Violation> {
             line: 0,
             rule: "crate-size",
             what: format!("the crate has {lines} lines without tests, at most {limit} are allowed"),
-            hint: "move out what others could use, or what changes for other reasons",
+            hint: "move parts that others could use to another crate",
         })
     });
     large.collect()

@@ -1,4 +1,4 @@
-//! No struct has so many fields that nobody knows them.
+//! Limits the number of fields of a struct.
 
 use super::Violation;
 use super::workspace::Workspace;
@@ -16,7 +16,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
                 line: item.line,
                 rule: "struct-fields",
                 what: format!("`{}` has {count} fields, at most {MOST} are allowed", item.name),
-                hint: "group what belongs together into structs of its own; aim at 12",
+                hint: "group related fields into structs; aim for 12",
             })
         })
         .collect()

@@ -2,8 +2,8 @@
 //!
 //! A name is a text such as `"read"`, or the constant of its type, `Read::NAME`.
 //!
-//! What is left is counted, so that it can only fall: formats of other programs that name tools, rules and settings of
-//! users, and words that mean something else as well (`read`, `find`). The shell reader is left out: it names programs.
+//! The remaining places are counted, and the count may only fall: formats of other programs that name tools, rules and
+//! settings of users, and words with another meaning (`read`, `find`). The shell parser is left out: it names programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::workspace::Workspace;
 
 const RULE: &str = "tool-name";
 const TOOLS: &str = "crates/tools/src/";
-/// The one list of tools.
+/// The list of tools.
 const LIST: &str = "crates/tools/src/toolbox.rs";
 /// Its words are programs that a shell line starts, such as `bash` and `find`.
 const SHELL: &str = "crates/shell/";
@@ -41,7 +41,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
     compared(&counted(workspace), CEILINGS)
 }
 
-/// How many files name each tool, outside of its folder, the list and tests.
+/// Counts the files that name each tool, outside its folder, the list and tests.
 fn counted(workspace: &Workspace) -> BTreeMap<String, usize> {
     let tools = tools(workspace);
     let names_it = |path: &str, folder: &str| {
@@ -96,11 +96,11 @@ fn compared(counts: &BTreeMap<String, usize>, ceilings: &[(&str, usize)]) -> Vec
         let (what, hint) = match count.cmp(&ceiling) {
             std::cmp::Ordering::Equal => continue,
             std::cmp::Ordering::Greater => (
-                format!("{count} files outside of its folder name the tool `{name}`, {ceiling} may"),
-                "find it by its kind, its role or a fact of its view",
+                format!("{count} files outside its folder name the tool `{name}`; the limit is {ceiling}"),
+                "find the tool by its kind, its role or a property of its view",
             ),
             std::cmp::Ordering::Less => {
-                (format!("only {count} files name the tool `{name}` now, not {ceiling}"), "lower its ceiling")
+                (format!("only {count} files name the tool `{name}` now, not {ceiling}"), "lower its limit")
             }
         };
         found.push(Violation { path: THIS.to_owned(), line: 0, rule: RULE, what, hint });
@@ -134,7 +134,7 @@ mod tests {
             compared(&counts, &[("look", ceiling)]).into_iter().map(|violation| violation.hint).collect::<Vec<_>>()
         };
         assert_eq!(told(2), [""; 0]);
-        assert_eq!(told(1), ["find it by its kind, its role or a fact of its view"]);
-        assert_eq!(told(3), ["lower its ceiling"]);
+        assert_eq!(told(1), ["find the tool by its kind, its role or a property of its view"]);
+        assert_eq!(told(3), ["lower its limit"]);
     }
 }

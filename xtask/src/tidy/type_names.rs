@@ -1,4 +1,4 @@
-//! A type's name says which thing it is about: hardly any name is declared twice, and no public one in three crates.
+//! Type names are specific: few are declared twice, and no public one in three crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use super::workspace::Workspace;
 
 const THIS: &str = "xtask/src/tidy/type_names.rs";
 const KEYWORDS: &[&str] = &["enum", "struct", "trait", "type", "union"];
-/// A public name may be declared in so many crates.
+/// Maximum number of crates that declare the same public name.
 const MOST_CRATES: usize = 2;
-/// Of a thousand names, so many may be declared in more than one file.
+/// Maximum number of names, of a thousand, that are declared in more than one file.
 const MOST_SHARED: usize = 60;
 
 /// A type that is declared outside of tests.
@@ -44,7 +44,7 @@ fn public_names(workspace: &Workspace) -> Vec<Violation> {
             line: *line,
             rule: "public-type-name",
             what: format!("`{name}` is a public type of {} crates: {all}", places.len()),
-            hint: "give it a name that says which thing it is about, such as `UndoReport` for a `Report`",
+            hint: "give it a name that says which thing it is about, such as `UndoReport` instead of `Report`",
         }));
     }
     found
@@ -85,7 +85,7 @@ fn crate_of(path: &str) -> &str {
     path.strip_prefix("crates/").unwrap_or(path).split('/').next().unwrap_or_default()
 }
 
-/// Associated types are no types of their own; rustfmt indents them.
+/// Associated types do not count; rustfmt indents them.
 fn declared(rust: &Rust) -> Vec<DeclaredType<'_>> {
     let mut found = Vec::new();
     let mut all = words(&rust.code).peekable();

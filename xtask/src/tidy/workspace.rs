@@ -24,7 +24,7 @@ pub struct File {
 }
 
 impl Workspace {
-    /// Reads what git would track: everything that is not ignored.
+    /// Reads all files that git does not ignore.
     pub fn load(root: &Path) -> io::Result<Self> {
         let mut texts = Vec::new();
         let mut walk = ignore::WalkBuilder::new(root);
@@ -88,7 +88,7 @@ impl Workspace {
     }
 }
 
-/// Where `mod name;` within `path` may live.
+/// The possible files of `mod name;` in `path`.
 pub fn module_paths(path: &str, name: &str) -> [String; 2] {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.trim_end_matches(".rs");
@@ -108,7 +108,7 @@ fn is_test_path(path: &str) -> bool {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
-    // A file may vanish between listing and reading while others work in the same checkout.
+    // Another program can delete a file between listing and reading.
     match path.metadata() {
         Ok(metadata) if metadata.len() > LARGEST_TEXT => return Ok(String::new()),
         Ok(_) => {}

@@ -93,7 +93,7 @@ fn refusal(command: &str, rules: &[AllowedTool], call: &ToolCall) -> Option<Stri
     let allowed = if allowed.is_empty() { "no tool".to_owned() } else { format!("only {}", allowed.join(", ")) };
     Some(format!(
         "`{}` was not run: the user called {command}, whose `allowed-tools` lets run {allowed}. Do not try to get the same \
-         effect in another way; go on with what is allowed, or say what you would need.",
+         effect in another way; continue with what is allowed, or say what you would need.",
         call.name
     ))
 }

@@ -24,7 +24,7 @@ use omp_workspace::FileReach;
 use serde_json::{Map, Value};
 
 use crate::ModelDirectory;
-use template::{Arguments, Expanded, Piece, expand};
+use template::{Arguments, Expanded, TemplatePiece, expand};
 use terms::CommandTerms;
 
 /// Caps the first line that replaces a missing description.
@@ -147,15 +147,15 @@ impl CommandPlace {
         let runs = self.allowed_runs(file);
         for piece in pieces {
             match piece {
-                Piece::Text(piece) => made.text.push_str(&piece),
-                Piece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
+                TemplatePiece::Text(piece) => made.text.push_str(&piece),
+                TemplatePiece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
                     made.text.push_str(&format!("[not run: `{line}`]"));
                     made.notes.push(format!(
                         "`{line}` was not run: {} belongs to a project that is not trusted\nhint: trust it with `omp trust add`, or copy the command to ~/.omp/agent/commands",
                         file.source.path.display()
                     ));
                 }
-                Piece::Run(line) => {
+                TemplatePiece::Run(line) => {
                     let ran = shell::output(&line, arguments, self).await;
                     made.text.push_str(&ran.text);
                     made.notes.extend(ran.note);

@@ -429,7 +429,7 @@ impl<'a> Finder<'a> {
         if *count > MAX_ITEMS {
             if *count == MAX_ITEMS + 1 {
                 self.files.warn(format!(
-                    "there are more than {MAX_ITEMS} items of the kind {}; the rest is ignored",
+                    "there are more than {MAX_ITEMS} items of kind {}; the rest is ignored",
                     kind.name()
                 ));
             }

@@ -465,7 +465,7 @@ fn there_is_an_end_to_how_much_is_found() {
     }
     let found = tree.discover();
     assert_eq!(found.rules.len(), 1_000);
-    assert!(found.warnings[0].contains("more than 1000 items of the kind rule"), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("more than 1000 items of kind rule"), "{:?}", found.warnings);
 }
 
 #[test]

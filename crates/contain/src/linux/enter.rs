@@ -17,19 +17,19 @@ const STEPS: &[&str] = &[
     "making namespaces",
     "mapping the user",
     "making mounts private",
-    "taking a writable folder along",
+    "keeping a writable folder",
     "making the file system read-only",
     "mounting a writable folder",
-    "giving it devices of its own",
+    "setting up its devices",
     "pinning a folder",
-    "guarding a path",
+    "protecting a path",
     "hiding a path",
-    "giving it terminals of its own",
+    "setting up its terminals",
     "bringing up the loopback interface",
-    "opening the way to the proxy",
+    "opening the connection to the proxy",
     "going back to the working folder",
     "dropping capabilities",
-    "giving up new privileges",
+    "blocking new privileges",
     "applying Landlock",
     "applying seccomp",
 ];
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(STEPS.len(), EnterStep::Seccomp as usize + 1);
         assert_eq!(
             explain(&error(EnterStep::Guard, libc::EPERM)).unwrap(),
-            "guarding a path failed: Operation not permitted (os error 1)"
+            "protecting a path failed: Operation not permitted (os error 1)"
         );
         assert_eq!(explain(&io::Error::from_raw_os_error(libc::ENOENT)), None);
     }

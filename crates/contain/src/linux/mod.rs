@@ -59,7 +59,7 @@ impl Cage {
 
     /// Connects the command's own network to `egress`, for as long as the returned handle lives.
     pub(crate) fn let_out(&mut self, egress: &Arc<Egress>, map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
-        let view = self.plan.view.as_mut().ok_or("the command has no network of its own")?;
+        let view = self.plan.view.as_mut().ok_or("the command has no own network namespace")?;
         let runtime = Handle::try_current().map_err(|error| error.to_string())?;
         let (ours, theirs) = door::pair().map_err(|error| error.to_string())?;
         view.door = Some(theirs);

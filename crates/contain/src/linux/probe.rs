@@ -201,8 +201,8 @@ fn fix(read: ReadFile<'_>) -> String {
         ),
     ];
     if read("/proc/self/status").is_none() {
-        return "mount /proc: without it no namespace can be set up, and programs cannot have a session or a group of their \
-                own (`setsid`, `setpgid`)"
+        return "mount /proc: without it no namespace can be set up, and programs cannot start a session or process \
+                group (`setsid`, `setpgid`)"
             .to_owned();
     }
     if let Some(old) = read(RELEASE).filter(|release| is_before(release, NEEDED)) {
@@ -220,7 +220,7 @@ fn fix(read: ReadFile<'_>) -> String {
         );
     }
     if fixes.is_empty() {
-        fixes.push("allow user and mount namespaces to this user; Linux 5.12 or newer is needed");
+        fixes.push("allow user and mount namespaces for this user; Linux 5.12 or newer is needed");
     }
     fixes.join(", and ")
 }

@@ -29,7 +29,7 @@ pub fn measure_raw(bytes: &[u8], limits: DocumentLimits) -> Result<(), DocumentE
         let own = memmem::rfind(dictionary, b" obj").map_or(dictionary, |at| &dictionary[at..]);
         let layers = memmem::find_iter(own, b"FlateDecode").count();
         if layers > 1 {
-            return Err(DocumentError::broken("it has streams that are packed twice"));
+            return Err(DocumentError::broken("it has streams that are compressed twice"));
         }
         if layers == 1 {
             inflate(data, &mut left, limits)?;
@@ -93,7 +93,7 @@ impl<'a> PdfGuard<'a> {
                 None => return Ok(found),
             }
         }
-        Err("its parents have no end".into())
+        Err("its parents form a loop".into())
     }
 
     /// Returns the maximum number of forms drawn by one of the forms in these resources, including itself.

@@ -59,5 +59,5 @@ fn a_book() {
 
     Twice.
     ");
-    assert_eq!(document.left_out, ["chapter 3 (OEBPS/gone.xhtml is missing in it)"]);
+    assert_eq!(document.left_out, ["chapter 3 (OEBPS/gone.xhtml is missing)"]);
 }

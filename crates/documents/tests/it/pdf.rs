@@ -80,7 +80,7 @@ fn a_page_that_is_its_own_grandparent() {
         stream("", b""),
     ];
     let error = convert(Format::Pdf, pdf(&objects)).unwrap_err();
-    assert!(error.to_string().contains("its parents have no end"), "{error}");
+    assert!(error.to_string().contains("its parents form a loop"), "{error}");
 }
 
 fn forms(count: usize, form: impl Fn(usize) -> (String, String)) -> Vec<u8> {
@@ -135,7 +135,7 @@ fn streams_that_unpack_to_more_than_allowed() {
     let bomb = within(Format::Pdf, objects("/Filter /FlateDecode"), small);
     assert_eq!(bomb, Err(DocumentError::Bomb { most: 1024 * 1024 }));
     let twice = within(Format::Pdf, objects("/Filter [/FlateDecode /FlateDecode]"), small).unwrap_err();
-    assert!(twice.to_string().contains("packed twice"));
+    assert!(twice.to_string().contains("compressed twice"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_pages_read_in_time_are_shown() {
     match within(Format::Pdf, file.clone(), DocumentLimits { time: given, ..limits }) {
         Ok(document) => {
             let [from, why] = &document.left_out[..] else { panic!("{:?}", document.left_out) };
-            assert!(from.starts_with("the pages from ") && from.ends_with(" on, of 2000"), "{from}");
+            assert!(from.starts_with("pages ") && from.ends_with(" to 2000"), "{from}");
             assert_eq!(why, "it takes longer than 20 milliseconds");
             assert!(document.markdown.contains("Some words"));
         }

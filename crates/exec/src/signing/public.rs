@@ -24,7 +24,7 @@ impl Office {
     pub(super) async fn where_public(&self, asked: &SigningQuestion) -> SigningRun {
         let program = match self.program(asked.format) {
             Ok(program) => program.display().to_string(),
-            // The same as git does.
+            // As git does.
             Err(_) => String::new(),
         };
         let run = SigningRun { program, ..SigningRun::default() };

@@ -131,7 +131,7 @@ fn kind_and_key(literal: &str) -> Option<(&str, &str)> {
 /// Parses a commit or tag object in git's format; an error says what is missing.
 fn object(payload: &[u8]) -> Result<Object, &'static str> {
     if payload.contains(&0) {
-        return Err("it holds a NUL byte");
+        return Err("it contains a NUL byte");
     }
     let end = payload.windows(2).position(|pair| pair == b"\n\n").ok_or("no empty line follows its header")?;
     let header = std::str::from_utf8(&payload[..end]);

@@ -88,7 +88,7 @@ fn with_watchdog<T>(act: impl FnOnce(&mut Option<Watchdog>) -> T) -> T {
     act(&mut watchdog)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one door")]
+#[expect(clippy::disallowed_methods, reason = "the only place that starts processes")]
 fn start() -> io::Result<Watchdog> {
     let (reader, pipe) = io::pipe()?;
     set_nonblocking(&pipe)?;

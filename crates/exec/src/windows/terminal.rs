@@ -87,7 +87,7 @@ fn builder(command: &std::process::Command) -> CommandBuilder {
 
 /// Writes keys in a thread, because a console can only be written to by blocking.
 fn type_with(mut writer: Box<dyn Write + Send>) -> io::Result<mpsc::Sender<Vec<u8>>> {
-    /// Pieces of input that wait for a program that does not read.
+    /// Maximum number of inputs that the program has not read yet.
     const WAITING: usize = 16;
     let (keys, mut typed) = mpsc::channel::<Vec<u8>>(WAITING);
     let write = move || {

@@ -117,7 +117,7 @@ fn damaged_and_empty_sessions_have_pages_too() {
     std::fs::write(scene.file(), bytes).unwrap();
     scene.export_to(&scene.page(), None).unwrap();
     let page = std::fs::read_to_string(scene.page()).unwrap();
-    assert!(page.contains("an entry is missing here: damaged") && page.contains("Problems of the session file"));
+    assert!(page.contains("an entry is missing here: damaged") && page.contains("Problems in the session file"));
     let empty = Scene::new().exported(None);
     assert!(empty.contains("<h1>Session 01a1e0cb</h1>"));
 }
@@ -156,6 +156,6 @@ fn a_session_with_much_of_everything_stays_bounded() {
     }
     let page = scene.exported(None);
     assert!(page.contains("MB more are only in the session file"), "the long text is cut");
-    assert!(page.contains("<p class=\"cut\">2001 more are on the page only</p>"), "the sidebar is cut");
+    assert!(page.contains("<p class=\"cut\">2001 more are only on the page</p>"), "the sidebar is cut");
     assert_eq!(page.matches("<article class=\"user\"").count(), 12_001);
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use omp_session::{Contained, SessionStats, Snapshot, stats};
+use omp_session::{SandboxState, SessionStats, Snapshot, stats};
 use omp_types::ToolSpec;
 use omp_wire::{ContainmentBody, ContextUsageBody, SetTodosRequest, StateReply, TodosReply, UndoBody};
 use serde_json::json;
@@ -53,7 +53,7 @@ pub fn get_state(current: &Current) -> Outcome {
     })
 }
 
-fn containment(contained: &Contained) -> ContainmentBody<'_> {
+fn containment(contained: &SandboxState) -> ContainmentBody<'_> {
     ContainmentBody {
         mode: contained.mode,
         network: contained.network,

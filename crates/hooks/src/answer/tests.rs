@@ -37,7 +37,7 @@ fn exit_codes() {
         (SessionStart, 0, "some words", "", "context(some words)"),
         (PreToolUse, 2, "ignored", "no", "blocked(no)"),
         (PreToolUse, 2, "{\"decision\": \"approve\"}", "no", "blocked(no)"),
-        (PostToolUse, 2, "", "mend it", "blocked(mend it)"),
+        (PostToolUse, 2, "", "fix it", "blocked(fix it)"),
         (Stop, 2, "", "", "blocked(it gave no reason)"),
         (PreCompact, 2, "", "not now", "blocked(not now)"),
         (SessionStart, 2, "", "oh", "notice(H failed with exit code 2: oh)"),

@@ -61,7 +61,7 @@ fn what_a_hook_changes_is_changed_in_our_arguments() {
     let expect = json!({"path": "a", "edits": [{"old_text": "x", "new_text": "z"}]});
     check_amended("edit", edit, json!({"new_string": "z"}), Ok(expect));
     let lines = json!({"input": "[a#1a2b]\n1:x"});
-    check_amended("edit", lines.clone(), json!({"new_string": "z"}), Err("holds no such text"));
+    check_amended("edit", lines.clone(), json!({"new_string": "z"}), Err("contains no such text"));
     check_amended("edit", lines, json!({"file_path": "/w/b"}), Err("cannot be changed"));
     check_amended("mcp__a__b", json!({"x": 1}), json!({"x": 2, "y": 3}), Ok(json!({"x": 2, "y": 3})));
 }

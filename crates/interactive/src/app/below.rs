@@ -19,7 +19,7 @@ impl Running {
         let over = screen.with_space(|space| screens.draw(space, Instant::now()));
         let covered = over.is_some();
         self.screen.set_overlay(over);
-        // Rows under a command's screen are not drawn: a question that nobody can see is not seen.
+        // A question under a command's screen is not drawn, so it does not count as seen.
         if self.screen.wants_chrome() && !covered {
             let below = self.below();
             self.screen.set_below(below);

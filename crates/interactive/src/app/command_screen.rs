@@ -32,7 +32,7 @@ pub struct Screens {
     /// Keys that were typed before the user could see the command.
     quiet: Quiet,
     escape: Option<Instant>,
-    /// Whether the screen was there when it was last looked at.
+    /// Whether the screen was open at the last check.
     was_open: bool,
 }
 
@@ -206,7 +206,7 @@ fn emulated(size: ScreenSize) -> Size {
     Size { width: size.columns.into(), height: size.rows.into() }
 }
 
-/// What commands see of the screens.
+/// The side of the screens that commands use.
 struct Offered {
     shared: Arc<Shared>,
 }

@@ -20,7 +20,7 @@ const BRANCH_EVERY: Duration = Duration::from_secs(1);
 const COUNT_EVERY: Duration = Duration::from_secs(3);
 /// How often they are counted at most after tool calls.
 const COUNT_SOONEST: Duration = Duration::from_millis(250);
-/// Counting rests this many times as long as it took.
+/// The pause after counting, as a multiple of the time it took.
 const REST: u32 = 20;
 
 /// Ends when it is dropped.

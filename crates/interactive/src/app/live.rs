@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, Contained, ContextSize, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SessionSwitch,
-    SwitchFailed, SwitchedSession, TodoBoard, UserShell, Wish,
+    AgentEvent, Command, ContextSize, OpenSession, PLAN_FILE, RunEnd, SandboxState, Session, SessionEvent,
+    SessionSwitch, SwitchFailed, SwitchedSession, TodoBoard, UserShell, Wish,
 };
 use omp_types::{Editor, Message, TaskPhase};
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub struct Live {
     context: ContextSize,
     /// The plan was written during the running work.
     planned: bool,
-    contained: Option<Contained>,
+    contained: Option<SandboxState>,
 }
 
 /// Returns hour, minute and second.

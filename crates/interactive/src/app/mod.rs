@@ -251,9 +251,9 @@ impl Work {
 struct Place {
     folder: PathBuf,
     home: PathBuf,
-    /// Shown once.
+    /// A note that is shown once.
     unused: Option<String>,
-    /// Shown once.
+    /// A note about a newer version, shown once.
     update: Option<String>,
     version: String,
 }

@@ -365,7 +365,7 @@ impl Running {
             ("theme.light", Value::String(name)) if self.presses.light => self.set_theme(name, false),
             ("tools.approvalMode", mode) if let Ok(mode) = serde_json::from_value(mode.clone()) => {
                 self.command(Command::SetApprovalMode(mode)).await;
-                self.settled("kept".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
+                self.settled("saved".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
             }
             ("editor.vimMode", Value::Bool(on)) => self.prompt.set_vim(*on),
             ("favoriteModels", _) => {}

@@ -131,7 +131,7 @@ impl Running {
         self.screen.mark(Dirty::Now);
         let Ran { typed, obeyed } = ran;
         match obeyed {
-            Ok(Obeyed::Show { text, instead }) => self.show(typed.text.trim(), text, instead).await,
+            Ok(Obeyed::Show { text, instead }) => self.show_reply(typed.text.trim(), text, instead).await,
             // While the model works it waits in the queue, where it is shown and Esc takes it back.
             Ok(Obeyed::Send(Command::Prompt(prompt))) if self.is_running() => {
                 self.command(Command::FollowUp(prompt)).await;
@@ -149,7 +149,7 @@ impl Running {
     }
 
     /// Shows what a command returned.
-    async fn show(&mut self, typed: &str, text: String, instead: ShownInstead) {
+    async fn show_reply(&mut self, typed: &str, text: String, instead: ShownInstead) {
         match (instead, &mut self.live) {
             (ShownInstead::Nothing, _) => {
                 if !text.trim().is_empty() {

@@ -25,7 +25,7 @@ pub(super) struct StatusState {
     /// When the command ran last, and when it runs next.
     ran: Option<Instant>,
     due: Option<Instant>,
-    /// A failure was told once; it is not repeated every few seconds.
+    /// Whether a failure was reported. It is not repeated every few seconds.
     told: bool,
     /// When a clock in the line is drawn next.
     tick: Option<Instant>,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_policy::ApprovalMode;
-use omp_tui::{Line, Space};
 use omp_session::ContextSize;
+use omp_tui::{Line, Space};
 use omp_types::{Content, Message, TaskItem, TaskPhase, TaskStatus, ThinkingLevel, Usage, UserMessage};
 use serde_json::json;
 use tokio::time::Instant;
@@ -47,7 +47,12 @@ fn the_status_line_of_every_preset() {
         assert_eq!(problems, Vec::<String>::new());
         status_line(status, &look, space)
     };
-    let mut busy = StatusBar { plans: true, repeats: true, context: ContextSize { tokens: 190_000, is_estimate: true }, ..status() };
+    let mut busy = StatusBar {
+        plans: true,
+        repeats: true,
+        context: ContextSize { tokens: 190_000, is_estimate: true },
+        ..status()
+    };
     busy.git = None;
     insta::assert_snapshot!(looks(|space| {
         let presets = presets.iter().map(|preset| line(&status(), preset, space));

@@ -30,7 +30,7 @@ impl Working {
 
     pub fn row(&self, now: Instant, stop_key: &str, space: &Space<'_>) -> Line {
         let theme = space.theme;
-        // Nothing moves while the user reads a question. Its keys stand below it.
+        // Nothing moves while the user reads a question. Its keys are shown below it.
         if self.asking {
             let line =
                 Line::styled("● ", theme.fg(Token::Warning)).with("Waiting for your answer", theme.fg(Token::Text));

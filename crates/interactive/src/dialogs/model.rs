@@ -250,7 +250,7 @@ fn columns(context: &str, (input, output): &(String, String)) -> String {
     format!("{context:>7} {input:>7} {output:>7}")
 }
 
-/// Stands for a price that is not known. It is not `free`: the tables say 0 for both.
+/// Shown for a price of 0, because the tables have 0 for free and for unknown prices.
 const UNKNOWN: &str = "?";
 
 /// Formats the prices per million tokens, input and output.

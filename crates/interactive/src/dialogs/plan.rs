@@ -58,7 +58,7 @@ pub struct PlanDialog {
 impl PlanDialog {
     pub(crate) fn new(plan: String, quiet: Quiet) -> Self {
         let mut markdown = Markdown::default();
-        markdown.set(if plan.trim().is_empty() { "The plan is empty, or not kept in a file." } else { &plan });
+        markdown.set(if plan.trim().is_empty() { "The plan is empty, or not saved to a file." } else { &plan });
         markdown.finish();
         let mut pointer = ListWindow::default();
         pointer.select(KEEP);
@@ -318,7 +318,7 @@ pub(super) mod tests {
     /// The text of a dialog without the frame and line breaks.
     fn words(dialog: &mut PlanDialog, width: usize, height: usize) -> String {
         let theme = Theme::colorless();
-        let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true });
+        let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys });
         let last = &rows[rows.len().saturating_sub(height)..];
         let text: Vec<String> = last.iter().map(|row| row.text().replace('│', " ")).collect();
         on_one_row(&text.join(" "))

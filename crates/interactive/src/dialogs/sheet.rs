@@ -4,7 +4,7 @@ use omp_stdx::{display_width, sanitize};
 use omp_tui::text::wrap_text;
 use omp_tui::{Line, Panel, Space, Span, Style, Token};
 
-/// Caps the width of lists, because the eye does not find the facts of an item at the far end of a wide window.
+/// Caps the width of lists, so that the facts of an item are not far away from its name.
 const WIDEST: usize = 120;
 /// Windows with fewer rows leave little to lists.
 const LOW: usize = 14;
@@ -94,7 +94,7 @@ impl<'a> Sheet<'a> {
         Self::marked_item(space, selected, what, "", facts)
     }
 
-    /// The same, with `marks` after the name, which stay if the name is shortened.
+    /// Like `item`, with `marks` after the name. They are kept if the name is shortened.
     pub fn marked_item(space: &Space<'_>, selected: bool, what: &str, marks: &str, facts: &str) -> Line {
         let theme = space.theme;
         let style = if selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };

@@ -128,7 +128,7 @@ impl Keymap {
             let has_lost_its_key = here().any(|row| self.defaults[row].contains(&pressed));
             return (!has_lost_its_key).then_some(key);
         }
-        // A component takes a default key for the more specific of two actions, so another key must stand for the other.
+        // If two actions share a default key, the more specific one gets it, so the other is shown with another key.
         let means_another =
             |row: usize, key: &Key| here().any(|other| rank(other) < rank(row) && self.defaults[other].contains(key));
         let stands_for = |row: &usize| {

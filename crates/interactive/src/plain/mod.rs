@@ -211,7 +211,7 @@ impl Plain<'_> {
             if self.input.closed {
                 let id = question.id;
                 self.work.questions.pop_front();
-                self.teller.say("Nobody is there to answer, so the answer is no.")?;
+                self.teller.say("Nobody can answer, so the answer is no.")?;
                 self.send(Command::Answer { id, answer: Answer::No }).await;
                 return Ok(None);
             }

@@ -217,7 +217,7 @@ impl Prompt {
         step
     }
 
-    /// Draws the editor between two rules, unless rows are scarce. In a shell or Python line they have the color of its sign.
+    /// Draws the editor between two rules, unless rows are scarce. In a shell or Python line they have the colour of its sign.
     pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut rows = self.draw_editor(space);
         if space.height >= LEAST_WITH_RULES {
@@ -227,14 +227,14 @@ impl Prompt {
                 WritingMode::Python => Token::PythonMode,
             };
             let rule = horizontal_rule(space, color);
-            // Completions stand below the rule.
+            // Completions are drawn below the rule.
             rows.insert(self.editor.shown_rows().min(rows.len()), rule.clone());
             rows.insert(0, rule);
         }
         rows
     }
 
-    /// With modal editing, the mode stands at the right of the first row.
+    /// With modal editing, the mode is shown at the right of the first row.
     fn draw_editor(&mut self, space: &Space<'_>) -> Vec<Line> {
         let word = self.editor.vim_word().filter(|_| space.width >= LEAST_WITH_MODE);
         let Some(word) = word else { return self.editor.draw(space) };
@@ -391,7 +391,7 @@ impl Prompt {
                 match clip {
                     Ok(Some(Clip::Image(image))) => return self.attach(image),
                     Ok(Some(Clip::Text(text))) => self.editor.paste(&text),
-                    Ok(None) => return tell("the clipboard holds no text or image"),
+                    Ok(None) => return tell("the clipboard contains no text or image"),
                     Err(problem) => return PromptStep::Act(Action::Tell(problem)),
                 }
             }

@@ -22,7 +22,7 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until_asked("1. Approve and run").await;
         insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
         ╭─ The plan  local://PLAN.md ──────────────────────────────╮
-        │ The plan is empty, or not kept in a file.                │
+        │ The plan is empty, or not saved to a file.                │
         ├──────────────────────────────────────────────────────────┤
         │   1. Approve and run     the project may be changed      │
         │   2. Approve with edits  change the plan, then run it    │

@@ -128,7 +128,7 @@ async fn a_picture_that_cannot_be_read_stays_a_path() {
         stage.paste("/tmp/missing.png").await;
         stage.until("> /tmp/missing.png").await;
         stage.press("ctrl+u ctrl+v").await;
-        stage.until("the clipboard holds no text or image").await;
+        stage.until("the clipboard contains no text or image").await;
         stage.say("see @missing.png and @shot.png").await;
         stage.until("there is no missing.png").await;
         stage.until("Yes.").await;

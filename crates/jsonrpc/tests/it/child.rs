@@ -77,7 +77,7 @@ async fn dies(script: &str) -> (String, Death) {
 #[tokio::test]
 async fn requests_fail_with_the_exit_and_the_end_of_stderr() {
     let (error, death) = dies("read -r line; echo first >&2; echo 'no such module' >&2; exit 3").await;
-    let hint = "hint: its stderr may tell why; check how it is installed and started";
+    let hint = "hint: its stderr may say why; check how it is installed and started";
     assert_eq!(
         error,
         format!(

@@ -80,7 +80,7 @@ fn errors_within_a_stream_are_told_by_their_name() {
 fn messages_say_who_what_why_and_what_to_do() {
     let show = |code, body: &str| status(&model(), code, &Headers::default(), body.as_bytes()).message;
     insta::assert_snapshot!(show(401, r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#), @"anthropic does not allow this key to use m-1 (401): invalid x-api-key");
-    insta::assert_snapshot!(show(429, r#"{"error":{"message":"Number of requests exceeded\n\n"}}"#), @"anthropic limits the rate of requests to m-1 (429): Number of requests exceeded");
+    insta::assert_snapshot!(show(429, r#"{"error":{"message":"Number of requests exceeded\n\n"}}"#), @"anthropic is rate limiting requests to m-1 (429): Number of requests exceeded");
     insta::assert_snapshot!(show(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#), @"anthropic cannot serve m-1 right now (529): Overloaded");
     insta::assert_snapshot!(show(404, r#"{"error":"model not found"}"#), @"
     anthropic refused the request to m-1 (404): model not found

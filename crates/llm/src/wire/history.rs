@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use omp_types::{AssistantMessage, Content, ImageContent, InputKind, Message, Model, ToolCall, ToolResultMessage};
 
-const IMAGE_NOT_READ: &str = "[An image stood here. It was left out because this model does not take images.]";
-const IMAGE_MISSING: &str = "[An image stood here. It was left out because its data could not be loaded.]";
+const IMAGE_NOT_READ: &str = "[An image was left out because this model does not take images.]";
+const IMAGE_MISSING: &str = "[An image was left out because its data could not be loaded.]";
 const NO_OUTPUT: &str = "(no output)";
 const ONLY_IMAGES: &str = "(see the attached image)";
 

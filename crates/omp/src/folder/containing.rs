@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use omp_config::{Dirs, Settings, TrustState};
 use omp_contain::{Containment, MapSources, Rung, default_map, services, standing};
 use omp_egress::{Upstream, problem_of_rule};
-use omp_session::{Contained, Kept, Safeguards};
+use omp_session::{Safeguards, SandboxState, UndoState};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 
 use crate::folder::FolderSetup;
@@ -131,13 +131,13 @@ pub fn safeguards(setup: &FolderSetup, files_are_kept: bool) -> Safeguards {
     Safeguards {
         containment: Some(contained(setup.containment())),
         trusted: decision.is_for_run() || *decision.state() == TrustState::Trusted,
-        undo: Kept { enabled: files_are_kept },
+        undo: UndoState { enabled: files_are_kept },
     }
 }
 
-fn contained(containment: &Containment) -> Contained {
+fn contained(containment: &Containment) -> SandboxState {
     let access = containment.access().cloned().unwrap_or_else(|| Access::new(AccessMap::open("")));
-    Contained {
+    SandboxState {
         mode: access.mode(),
         network: access.network(),
         rung: containment.rung().unwrap_or(Rung::None).name(),

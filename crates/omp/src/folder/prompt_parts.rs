@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use omp_config::{Catalogue, Level, Rule};
 use omp_rules::Buckets;
-use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
+use omp_session::{
+    Environment, FolderTree, GitState, LookAround, NamedText, Opening, PromptListItem, PromptParts, Replacement,
+};
 use omp_workspace::{TreeLimits, git_status, project_tree};
 
 /// Prompt texts from flags, which override files.
@@ -36,7 +38,7 @@ pub fn parts(
         .map(|file| Replacement { text: file.text.clone(), keep_boundaries: file.source.level == Level::Project });
     let append = asked.append.or_else(|| catalogue.append_system.as_ref().map(|file| file.text.clone()));
     let (always, mut rulebook) = rules(catalogue, buckets);
-    let mut skills: Vec<Listed> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
+    let mut skills: Vec<PromptListItem> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
     if !can_read {
         skills.clear();
         rulebook.clear();
@@ -52,22 +54,23 @@ pub fn parts(
     }
 }
 
-fn skill(skill: &omp_config::Skill) -> Listed {
-    Listed { name: skill.name.clone(), description: skill.description.clone(), globs: Vec::new() }
+fn skill(skill: &omp_config::Skill) -> PromptListItem {
+    PromptListItem { name: skill.name.clone(), description: skill.description.clone(), globs: Vec::new() }
 }
 
 /// Returns the rules that always apply and those that can be read on demand. A rule that watches the output is sent when it
 /// fires.
-fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<Listed>) {
+fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<PromptListItem>) {
     let (everywhere, somewhere): (Vec<&Rule>, Vec<&Rule>) =
         catalogue.instructions.iter().partition(|it| it.always_apply || is_about_everything(it));
     let text = |rule: &Rule| NamedText { name: rule.name.clone(), text: rule.content.clone() };
-    let listed = |name: String, rule: &Rule| Listed {
+    let listed = |name: String, rule: &Rule| PromptListItem {
         name,
         description: rule.description.clone().unwrap_or_default(),
         globs: rule.globs.clone(),
     };
-    let mut rulebook: Vec<Listed> = buckets.rulebook.iter().map(|rule| listed(rule.name.clone(), rule)).collect();
+    let mut rulebook: Vec<PromptListItem> =
+        buckets.rulebook.iter().map(|rule| listed(rule.name.clone(), rule)).collect();
     rulebook.extend(somewhere.into_iter().map(|it| listed(it.source.path.display().to_string(), it)));
     (buckets.always.iter().chain(everywhere).map(text).collect(), rulebook)
 }
@@ -112,7 +115,7 @@ fn opening(cwd: &Path, with_tree: bool) -> Opening {
     // The file tree matters more than the number of changed files, so it runs first.
     let tree = with_tree.then(|| {
         let found = project_tree(cwd, TreeLimits::default(), &is_over);
-        Tree { lines: found.lines, cut: found.cut }
+        FolderTree { lines: found.lines, cut: found.cut }
     });
     let git = git_status(cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
     Opening { git, tree }

@@ -36,7 +36,7 @@ use crate::output::{complain, print, warn};
 use crate::session::host::Host;
 use crate::startup;
 
-/// Work that takes longer than this triggers a notification; nobody has looked elsewhere before.
+/// Work that takes longer than this triggers a notification; before, the user is likely still looking.
 const LONG: Duration = Duration::from_secs(2);
 
 /// How long counting changed files may take, in the background.

@@ -1,5 +1,5 @@
-//! Looks once a day, in the background, whether a newer omp was released. Nothing waits for it: the answer is kept in a file
-//! and told at the next start. Only the terminal does this; where no address is known, nobody is asked.
+//! Checks once a day, in the background, whether a newer omp was released. The result is saved to a file and shown at the
+//! next start. Only interactive sessions check, and only if a URL is known.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -20,10 +20,10 @@ const LONGEST_VERSION: usize = 32;
 const ADDRESS: Option<&str> = option_env!("OMP_UPDATE_URL");
 const RUNNING: &str = env!("CARGO_PKG_VERSION");
 
-/// What is known of releases.
+/// The result of the last check.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct KnownRelease {
-    /// When somebody was asked last, in seconds since 1970.
+    /// The time of the last check, in seconds since 1970.
     checked: u64,
     latest: Option<String>,
 }
@@ -49,7 +49,7 @@ pub fn news(setup: &FolderSetup) -> Option<String> {
         .map(|latest| format!("omp {latest} is out; you run {RUNNING}"))
 }
 
-/// A failed check counts, so that a day has one at most.
+/// A failed check counts too, so that there is at most one a day.
 async fn check(client: Client, address: String, file: PathBuf, now: u64, before: Option<String>) {
     let answer = client.get_bytes(&address, &[], TIME_LIMIT, MOST_BYTES).await;
     let latest = answer.ok().and_then(|bytes| version_in(&bytes)).or(before);

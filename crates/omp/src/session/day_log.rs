@@ -1,4 +1,4 @@
-//! The log: one file a day with what sessions did, without what was said. `/debug` shows it, and reports contain it.
+//! The log: one file a day with what sessions did, without the messages. `/debug` shows it, and reports contain it.
 //!
 //! A session that is not saved leaves no log either.
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use omp_session::{BackgroundJobs, JobEnded, Said, SessionCx, SessionFeature, ToolOutcome};
+use omp_session::{BackgroundJobs, FeatureMessage, JobEnded, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{EndedJob, Jobs};
 
 /// Adapts the jobs to the trait through which a session waits for their end.
@@ -26,22 +26,26 @@ pub struct JobNews {
 }
 
 impl JobNews {
-    fn take(&self) -> Option<Said> {
+    fn take(&self) -> Option<FeatureMessage> {
         let text = self.jobs.take_news()?;
-        Some(Said::new("async-result", text))
+        Some(FeatureMessage::new("async-result", text))
     }
 }
 
 impl SessionFeature for JobNews {
-    fn news(&self) -> Option<Said> {
+    fn news(&self) -> Option<FeatureMessage> {
         self.take()
     }
 
-    fn after_call<'a>(&'a self, _cx: &'a SessionCx, _outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        _cx: &'a SessionCx,
+        _outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.take()).boxed()
     }
 
-    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.take()).boxed()
     }
 }

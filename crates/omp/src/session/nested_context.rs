@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::ToolOutcome;
 use omp_config::nested_context_files;
-use omp_session::{Said, SessionCx, SessionFeature};
+use omp_session::{FeatureMessage, SessionCx, SessionFeature};
 use omp_types::{Content, Message};
 use serde_json::Value;
 
@@ -44,13 +44,17 @@ impl NestedContext {
 }
 
 impl SessionFeature for NestedContext {
-    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        _cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.touched_by(outcome)).boxed()
     }
 }
 
 impl NestedContext {
-    fn touched_by(&self, outcome: &ToolOutcome) -> Option<Said> {
+    fn touched_by(&self, outcome: &ToolOutcome) -> Option<FeatureMessage> {
         if outcome.output.is_error {
             return None;
         }
@@ -69,7 +73,7 @@ impl NestedContext {
             }
         }
         let text = said.join("\n\n");
-        (!said.is_empty()).then(|| Said::new(MESSAGE_TYPE, text))
+        (!said.is_empty()).then(|| FeatureMessage::new(MESSAGE_TYPE, text))
     }
 }
 

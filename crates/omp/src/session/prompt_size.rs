@@ -6,8 +6,8 @@ use std::sync::Arc;
 use omp_agent::Tool;
 use omp_config::{ContextFile, Level};
 use omp_session::{
-    Command, Environment, GitState, Listed, NamedText, Opening, PromptParts, Recorder, Replacement, Session,
-    SessionEvent, SessionOptions, SystemPrompt, Tree,
+    Command, Environment, FolderTree, GitState, NamedText, Opening, PromptListItem, PromptParts, Recorder, Replacement,
+    Session, SessionEvent, SessionOptions, SystemPrompt,
 };
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
 use omp_tools::{Bash, Find, HashlineEdit, Read, Search, ToolOptions, Toolbox, Write};
@@ -143,7 +143,7 @@ async fn a_session_that_only_plans() {
 #[tokio::test]
 async fn a_project_with_notes_rules_and_skills() {
     let usual = Preset::default();
-    let listed = |name: &str, description: &str, globs: &[&str]| Listed {
+    let listed = |name: &str, description: &str, globs: &[&str]| PromptListItem {
         name: name.into(),
         description: description.into(),
         globs: globs.iter().map(|glob| (*glob).to_owned()).collect(),
@@ -162,7 +162,7 @@ async fn a_project_with_notes_rules_and_skills() {
     };
     let opening = Opening {
         git: Some(GitState { head: "main".into(), changed: Some(2) }),
-        tree: Some(Tree { lines: vec!["src/".into(), "  main.rs".into(), "Cargo.toml".into()], cut: true }),
+        tree: Some(FolderTree { lines: vec!["src/".into(), "  main.rs".into(), "Cargo.toml".into()], cut: true }),
     };
     insta::assert_snapshot!("notes_rules_skills", shown(&first_request(Preset { parts, opening, ..usual }).await));
 }

@@ -36,7 +36,7 @@ async fn tell(cx: SessionCx, mut news: mpsc::Receiver<SetAside>) {
 
 fn told(SetAside { path, deed, to, put_back, .. }: &SetAside) -> String {
     let what = match deed {
-        Deed::Made => "made",
+        Deed::Made => "created",
         Deed::Removed => "removed",
         Deed::Changed | Deed::Unwatched => "changed",
     };

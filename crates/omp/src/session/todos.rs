@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use omp_agent::ToolRole;
 use omp_commands::{TaskList, TaskListNote};
-use omp_session::{Reminded, Resumed, Said, SessionCx, SessionFeature, ToolOutcome};
+use omp_session::{FeatureMessage, Reminded, Resumed, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{TodoEdit, TodoList, todo_reminders};
 use omp_types::{TaskPhase, text_of};
 use serde_json::{Value, json};
@@ -70,18 +70,22 @@ impl SessionFeature for TodoReminder {
         self.given.store(0, Ordering::Relaxed);
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         let is_ours = cx.tool_role(&outcome.name) == Some(ToolRole::TaskList);
         ready(after_error(outcome).filter(|_| is_ours)).boxed()
     }
 
-    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.of_open_tasks()).boxed()
     }
 }
 
 impl TodoReminder {
-    fn of_open_tasks(&self) -> Option<Said> {
+    fn of_open_tasks(&self) -> Option<FeatureMessage> {
         let attempt = self.given.load(Ordering::Relaxed) + 1;
         if attempt > self.max {
             return None;
@@ -91,14 +95,14 @@ impl TodoReminder {
         self.given.store(attempt, Ordering::Relaxed);
         let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
         let event = Reminded { kind: todo_reminders::KIND, items: json!(open), attempt, max_attempts: self.max };
-        Some(Said::new("todo-reminder", text).with_event(event))
+        Some(FeatureMessage::new("todo-reminder", text).with_event(event))
     }
 }
 
-fn after_error(outcome: &ToolOutcome) -> Option<Said> {
+fn after_error(outcome: &ToolOutcome) -> Option<FeatureMessage> {
     if !outcome.output.is_error {
         return None;
     }
     let text = todo_reminders::after_error(&text_of(&outcome.output.content));
-    Some(Said::new(todo_reminders::ERROR_REMINDER_TYPE, text))
+    Some(FeatureMessage::new(todo_reminders::ERROR_REMINDER_TYPE, text))
 }

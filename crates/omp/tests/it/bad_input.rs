@@ -184,12 +184,12 @@ async fn a_provider_that_is_not_there_is_told() {
     assert_eq!(outline(&scene.messages())[0], "user: hi");
     // The reason is printed with the first of ten retries, and in full at the end.
     let lines: Vec<&str> = ran.stderr.lines().collect();
-    assert_eq!(lines.iter().filter(|line| line.contains("no connection")).count(), 2, "{ran}");
+    assert_eq!(lines.iter().filter(|line| line.contains("cannot connect")).count(), 2, "{ran}");
     assert_eq!(lines.iter().filter(|line| line.contains("trying again")).count(), 10, "{ran}");
     assert_eq!(ran.stderr.matches("hint: ").count(), 1, "{ran}");
     assert_eq!(lines.len(), 12, "{ran}");
     let plain = scene.omp(&["--plain", "hi"]).run().await.exits(0).stdout;
-    assert_eq!(plain.matches("no connection").count(), 2, "{plain}");
+    assert_eq!(plain.matches("cannot connect").count(), 2, "{plain}");
     assert_eq!((plain.matches("hint: ").count(), plain.matches("attempt ").count()), (1, 10), "{plain}");
 }
 

@@ -89,8 +89,11 @@ async fn a_program_that_a_script_starts_finds_its_cache_the_next_time() {
     let fresh = Fresh::new(&["./build.sh", "test ! -e ~/.npm/_cacache && ./build.sh"]).await;
     fresh.omp().run().await.exits(0).prints("Done.\n");
     let told = fresh.told();
-    let missing = format!("Contained: {} was not there, and commands cannot make it.", fresh.home(".npm").display());
-    assert!(told.contains(&missing) && told.contains("run it again") && told.contains("added 1 package"), "{told}");
+    let missing = format!("Sandbox: {} did not exist, and commands cannot create it.", fresh.home(".npm").display());
+    assert!(
+        told.contains(&missing) && told.contains("run the command again") && told.contains("added 1 package"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -118,6 +121,6 @@ async fn the_real_npm_installs_in_a_fresh_home() {
     scene.workspace.write("dep/package.json", r#"{"name": "dep", "version": "1.0.0"}"#).unwrap();
     scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
     let told = scene.last_request().json().unwrap()["messages"].to_string();
-    assert!(told.contains("added 1 package") && !told.contains("Contained:"), "{told}");
+    assert!(told.contains("added 1 package") && !told.contains("Sandbox:"), "{told}");
     assert!(scene.workspace.home().join(".npm").is_dir());
 }

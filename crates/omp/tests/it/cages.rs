@@ -209,7 +209,12 @@ async fn what_a_long_command_plants_is_gone_while_it_runs() {
     std::fs::write(project.join("go"), "").unwrap();
     running.finish().await.exits(0).prints("Done.\n");
     let told = server.model_requests().pop().unwrap().json().unwrap()["messages"].to_string();
-    assert!(told.contains(".envrc may not be made") && told.contains(".envrc.set-aside now"), "{told}");
+    assert!(
+        told.contains(".envrc may not be created")
+            && told.contains("it was moved to ")
+            && told.contains(".envrc.set-aside"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -229,7 +234,7 @@ async fn ordinary_git_needs_no_question() {
     scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
     let told = scene.last_request().json().unwrap()["messages"].to_string();
     assert!(!told.contains("was not run") && !told.contains("fatal:"), "{told}");
-    assert!(told.contains("Contained: core.pager in"), "{told}");
+    assert!(told.contains("Sandbox: core.pager in"), "{told}");
     let config = std::fs::read_to_string(scene.workspace.path(".git/config")).unwrap();
     assert!(config.contains("name = kept") && config.contains("[remote \"origin\"]"), "{config}");
     assert!(!config.contains("evil"), "{config}");

@@ -49,7 +49,7 @@ async fn where_nobody_answers_nothing_outside_is_written() {
     }
     let hint = format!("hint: only the user can allow it: `containment.writable: [{at}/a]` in config.yml allows it");
     assert!(told.contains(&hint), "{told}");
-    assert!(told.contains(&format!("Contained: {at}/c may not be written")), "{told}");
+    assert!(told.contains(&format!("Sandbox: {at}/c may not be written")), "{told}");
     assert!(told.contains("hint: nobody can be asked in this run") && !told.contains("the user is asked"), "{told}");
     std::fs::remove_dir_all(outside).unwrap();
 }
@@ -64,7 +64,7 @@ async fn a_path_with_spaces_is_told_whole() {
     std::fs::create_dir(outside.join("my home")).unwrap();
     scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
     let (told, at) = (told(&scene), outside.display());
-    assert!(told.contains(&format!("Contained: {at}/my home/zz1 may not be written")), "{told}");
+    assert!(told.contains(&format!("Sandbox: {at}/my home/zz1 may not be written")), "{told}");
     assert!(told.contains(&format!("`containment.writable: [\\\"{at}/my home/zz1\\\"]`")), "{told}");
     assert!(!told.contains(&format!("{at}/my may")), "{told}");
     std::fs::remove_dir_all(outside).unwrap();
@@ -118,10 +118,10 @@ const SANDBOX_SHOWN: &str =
 #[tokio::test(flavor = "multi_thread")]
 async fn the_faces_tell_how_commands_are_kept() {
     for (config, args, mode, network, trusted, row) in [
-        ("", &[][..], "workspace-write", "on", false, "auto · contained"),
-        ("containment: { network: 'off' }\n", &[], "workspace-write", "off", false, "auto · contained, net off"),
+        ("", &[][..], "workspace-write", "on", false, "auto · sandboxed"),
+        ("containment: { network: 'off' }\n", &[], "workspace-write", "off", false, "auto · sandboxed, net off"),
         ("containment: { mode: read-only }\n", &["--trust"], "read-only", "on", true, "auto · read-only"),
-        ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "auto · uncontained"),
+        ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "auto · no sandbox"),
     ] {
         let (scene, outside) = scene(|_| Vec::new()).await;
         scene.workspace.write_config_yml(&format!("{config}{SANDBOX_SHOWN}")).unwrap();
@@ -133,7 +133,7 @@ async fn the_faces_tell_how_commands_are_kept() {
         assert_eq!((&state["trusted"], &state["undo"]["enabled"]), (&json!(trusted), &json!(!config.contains("undo"))));
         assert_eq!(client.finish().await, Some(0));
         let is_partly = !omp_contain::standing().missing.is_empty();
-        let row = if is_partly { row.replace("· contained", "· partly sandboxed") } else { row.to_owned() };
+        let row = if is_partly { row.replace("· sandboxed", "· partly sandboxed") } else { row.to_owned() };
         at_a_seat(|| {
             let seat = Seat::ready(&scene, args);
             seat.until(&row);

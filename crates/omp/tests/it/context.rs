@@ -51,11 +51,11 @@ async fn a_session_is_measured_with_its_conversation_in_every_mode() {
     assert!(kinds(&report).ends_with(&["user", "assistant"]), "{report:#}");
     assert!(report["expectedCachedTokens"].as_u64().unwrap() > 1000, "{report:#}");
     let shown = scene.omp(&["-c", "-p", "/context"]).run().await.exits(0).stdout;
-    assert!(shown.contains("said by the user (1)"), "{shown}");
+    assert!(shown.contains("user messages (1)"), "{shown}");
     let mut client = Client::start(&scene, &["-c"]).await;
     client.send(&serde_json::json!({"type": "prompt", "message": "/context"})).await;
     let told = client.until("command_output").await;
-    assert!(told.to_string().contains("said by the model (1)"), "{told}");
+    assert!(told.to_string().contains("model messages (1)"), "{told}");
     client.finish().await;
     for args in [&["--tools", "nosuch"][..], &["-c", "--resume", "x"], &["--resume", "nosuch"], &["words"]] {
         context(&scene, args).run().await.exits(2);

@@ -190,12 +190,12 @@ async fn a_hidden_path_is_told_to_the_model_and_on_the_card() {
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &["--yolo"]);
         seat.says("go", "Done.");
-        assert_eq!(seat.all().matches("Contained:").count(), 2, "{}", seat.all());
+        assert_eq!(seat.all().matches("Sandbox:").count(), 2, "{}", seat.all());
         seat.leaves();
     })
     .await;
     let said = told(&scene);
-    let sentence = format!("Contained: {config} exists, but is hidden from commands");
+    let sentence = format!("Sandbox: {config} exists, but is hidden from commands");
     assert_eq!(said.matches(&sentence).count(), 2, "{said}");
     assert!(said.contains(&format!("hint: run it again with `read: [\\\"{config}\\\"]`")), "{said}");
     let page = scene.workspace.tmp().join("page.html");

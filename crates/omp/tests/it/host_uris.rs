@@ -63,7 +63,7 @@ async fn a_host_answers_for_its_addresses() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     ← {"type":"host_uri_request","id":"uri_1","operation":"read","url":"notion://page/7"}
     → {"type":"host_uri_result","id":"uri_1","content":"one\ntwo\nthree"}
-    "read" "two\n(1 lines follow, up to line 3; go on with notion://page/7:3)"
+    "read" "two\n(1 lines follow, up to line 3; continue with notion://page/7:3)"
     ← {"type":"host_uri_request","id":"uri_2","operation":"read","url":"fixed://gone"}
     → {"type":"host_uri_result","id":"uri_2","isError":true}
     "read" "Host URI read failed for fixed://gone"
@@ -71,7 +71,7 @@ async fn a_host_answers_for_its_addresses() {
     → {"type":"host_uri_result","id":"uri_3","content":"one\ntwo\nthree"}
     "write" "Wrote 3 bytes to notion://page/7"
     "write" "fixed://page can only be read\nhint: fixed:// takes no writes"
-    "read" "there is no other:// in this session\nhint: what can be read is artifact://, agent://, local://, history://, skill://"
+    "read" "there is no other:// in this session\nhint: available are artifact://, agent://, local://, history://, skill://"
     "#);
     // They stay available in the next session, and can be removed.
     client.ask(json!({"type": "new_session"})).await;

@@ -37,7 +37,7 @@ async fn a_named_host_is_reached_another_is_told_of_and_both_are_written_down() 
     let why = format!("localhost:{other} is blocked: it is not an allowed host");
     for part in [
         "hello\\nkept\\n".to_owned(),
-        format!("Contained: {why}."),
+        format!("Sandbox: {why}."),
         format!("\"host\":\"localhost\",\"port\":{named},\"by\":\"connect\""),
         format!("\"refused\":\"{why}\""),
     ] {

@@ -30,7 +30,7 @@ async fn a_large_variable_is_told_of_and_heals() {
     let scene = Scene::new(Wire::Anthropic, script).await;
     scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
     let told = scene.last_request().json().unwrap()["messages"].to_string();
-    assert!(told.contains("The variable B is exported and holds 256 KiB") && told.contains("healed\\n"), "{told}");
+    assert!(told.contains("The exported variable B has 256 KiB") && told.contains("healed\\n"), "{told}");
 }
 
 #[tokio::test]

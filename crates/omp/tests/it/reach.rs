@@ -110,7 +110,7 @@ async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_els
         assert!(said.contains(expect), "{expect}: {said}");
     }
     let note = ".envrc may not be changed: it decides what runs or is allowed, and no commit was found that had it like this \
-                when the session began; it was put back, the change is in ";
+                when the session began; it was restored, the change is in ";
     assert_eq!(said.matches(note).count(), 2, "{said}");
     assert_eq!(said.matches("hint: nobody can be asked in this run").count(), 2, "{said}");
     let set_aside = std::fs::read_dir(project.join(".git/omp-set-aside")).unwrap();

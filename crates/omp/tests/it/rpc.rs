@@ -270,7 +270,7 @@ async fn words_on_the_command_line_are_refused() {
 async fn a_session_gets_a_title_after_its_first_answer() {
     let scene = Scene::new(Wire::Completions, [Turn::text("Done."), Turn::text("Mending the parser")]).await;
     let mut client = Client::of(scene.omp(&["--mode", "rpc"]).titled());
-    client.prompt("mend the parser").await;
+    client.prompt("fix the parser").await;
     assert_eq!(client.until("session_info_update").await["title"], "Mending the parser");
     assert_eq!(client.ask(json!({"type": "get_state"})).await["data"]["sessionName"], "Mending the parser");
     assert_eq!(client.finish().await, Some(0));

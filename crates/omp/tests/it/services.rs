@@ -156,7 +156,7 @@ async fn ssh_is_closed_until_the_user_opens_it_and_no_key_is_shown() {
     // Denied, allowed once, denied, allowed, and allowed from then on.
     assert_eq!(said.matches("(ED25519)").count(), 3, "{said}");
     assert!(said.contains("Host key verification failed"), "{said}");
-    assert!(said.matches("Contained: ssh-agent is closed to commands: ").count() >= 3, "{said}");
+    assert!(said.matches("Sandbox: ssh-agent is closed to commands: ").count() >= 3, "{said}");
     assert!(said.contains("hint: run it again with `sockets: ["), "{said}");
     assert!(said.contains("unknown service `no-agent`") && said.contains("takes ssh-agent, gpg-agent"), "{said}");
     // The private key is empty, the public one is not.

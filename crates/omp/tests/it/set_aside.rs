@@ -18,7 +18,10 @@ async fn a_file_of_the_users_own_that_goes_while_a_server_runs_is_told() {
     let notice = client.until("notice").await;
     let told = notice["message"].as_str().unwrap();
     let path = project.join(".envrc");
-    assert!(told.starts_with(&format!("{} was made while a command runs in the background", path.display())), "{told}");
+    assert!(
+        told.starts_with(&format!("{} was created while a command runs in the background", path.display())),
+        "{told}"
+    );
     let to = told.split("it is ").nth(1).and_then(|rest| rest.split(" now").next()).unwrap();
     assert_eq!((std::fs::read_to_string(to).unwrap().as_str(), path.exists()), ("export A=1\n", false));
     assert_eq!(client.finish().await, Some(0));

@@ -46,7 +46,7 @@ async fn init_shows_the_file_before_it_is_kept() {
         let seat = Seat::ready(&scene, &[]);
         seat.keys("/init mention the tests\r");
         seat.until("First draft");
-        seat.until("written only if you agree");
+        seat.until("only if you approve it");
         assert!(!agents_md(&scene).exists());
         seat.until_quiet(READ);
         seat.keys("n");

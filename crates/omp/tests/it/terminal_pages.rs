@@ -54,7 +54,7 @@ async fn usage_and_context_have_columns_and_a_bar() {
             seat.says("hello", "Fine.");
             let usage = page(&seat, "/usage", "Turn ");
             insta::assert_snapshot!(format!("usage_{cols}x{rows}"), steady(&usage, &scene));
-            let context = page(&seat, "/context", "said by the model");
+            let context = page(&seat, "/context", "model messages");
             insta::assert_snapshot!(format!("context_{cols}x{rows}"), steady(&context, &scene));
             assert!(context.iter().any(|row| row.matches('░').count() > 40), "{context:#?}");
             seat.leaves();

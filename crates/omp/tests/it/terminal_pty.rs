@@ -210,7 +210,7 @@ async fn a_signal_ends_omp_with_the_program_and_restores_the_terminal() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_can_be_switched_off() {
-    let refused = "`vim` needs a terminal, and `--no-pty` or PI_NO_PTY=1 switches that off";
+    let refused = "`vim` needs a terminal, which `--no-pty` or PI_NO_PTY=1 turns off";
     for (args, variable) in [(&["--no-pty"][..], "X=1"), (&[], "PI_NO_PTY=1")] {
         let call = Turn::call("bash", json!({"command": "test -t 1 || echo none", "pty": true}));
         let scene = scene([call, Turn::text("Fine.")]).await;

@@ -42,7 +42,7 @@ impl Veil {
     /// Returns the original arguments of this call, if part of them was hidden.
     pub fn meant(&self, call: &ToolCall) -> Option<Map<String, Value>> {
         let calls = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some providers number the calls of every answer anew.
+        // Some providers restart the numbering of calls in every answer.
         let known = calls.iter().rev().find(|known| known.id == call.id)?;
         (known.told == call.arguments).then(|| known.meant.clone())
     }

@@ -204,7 +204,7 @@ impl Wish {
                 Denied::Hidden(_) => "hidden from the model".to_owned(),
                 Denied::Guarded(_) => "guarded: it decides what runs or is allowed".to_owned(),
                 Denied::Outside(_) => "outside the workspace".to_owned(),
-                Denied::ReadOnly(_) => "this session only reads".to_owned(),
+                Denied::ReadOnly(_) => "this session is read-only".to_owned(),
                 Denied::Link(_) => "a link in the workspace leads there".to_owned(),
             },
             Wish::Use(service) => opened_by(service),

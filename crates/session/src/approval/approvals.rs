@@ -36,7 +36,7 @@ const MOST_DECISIONS: usize = 500;
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
 
-/// What others than the policy say about a call.
+/// Decisions about a call that do not come from the policy.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Permission<'a> {
     pub hook: Option<&'a HookPermission>,

@@ -7,15 +7,15 @@ use serde::Serialize;
 pub struct Safeguards {
     /// `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub containment: Option<Contained>,
+    pub containment: Option<SandboxState>,
     /// Whether files of the project may run code.
     pub trusted: bool,
-    pub undo: Kept,
+    pub undo: UndoState,
 }
 
 /// How commands are contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Contained {
+pub struct SandboxState {
     pub mode: ContainMode,
     pub network: NetworkMode,
     /// The name of the sandbox rung in use.
@@ -30,24 +30,24 @@ pub struct Contained {
 
 /// Whether file changes can be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct UndoState {
     pub enabled: bool,
 }
 
-impl Contained {
+impl SandboxState {
     /// A short form for the status bar.
     pub fn in_short(&self) -> String {
         let mode = match self.mode {
             _ if self.refused.is_some() => return "no commands".to_owned(),
-            ContainMode::Off => return "uncontained".to_owned(),
+            ContainMode::Off => return "no sandbox".to_owned(),
             ContainMode::ReadOnly => "read-only",
             ContainMode::WorkspaceWrite if !self.missing.is_empty() => "partly sandboxed",
-            ContainMode::WorkspaceWrite => "contained",
+            ContainMode::WorkspaceWrite => "sandboxed",
         };
         match self.network {
             NetworkMode::On => mode.to_owned(),
             NetworkMode::Off => format!("{mode}, net off"),
-            NetworkMode::Allowlist => format!("{mode}, net listed"),
+            NetworkMode::Allowlist => format!("{mode}, net allowlist"),
         }
     }
 
@@ -62,21 +62,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(contained: Contained, expect: &str, is_weak: bool) {
+    fn check(contained: SandboxState, expect: &str, is_weak: bool) {
         assert_eq!((contained.in_short().as_str(), contained.is_weak()), (expect, is_weak));
     }
 
     #[test]
     fn a_few_words_say_how_commands_are_kept() {
-        let usual = Contained::default;
-        check(usual(), "contained", false);
-        check(Contained { network: NetworkMode::Off, ..usual() }, "contained, net off", false);
-        check(Contained { network: NetworkMode::Allowlist, ..usual() }, "contained, net listed", false);
-        check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
-        check(Contained { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
-        check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
+        let usual = SandboxState::default;
+        check(usual(), "sandboxed", false);
+        check(SandboxState { network: NetworkMode::Off, ..usual() }, "sandboxed, net off", false);
+        check(SandboxState { network: NetworkMode::Allowlist, ..usual() }, "sandboxed, net allowlist", false);
+        check(SandboxState { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
+        check(SandboxState { missing: vec!["x".into()], ..usual() }, "partly sandboxed", true);
+        check(SandboxState { refused: Some("x".into()), ..usual() }, "no commands", true);
         // Without containment the network is not restricted either, whatever the setting.
-        let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
-        check(off, "uncontained", true);
+        let off = SandboxState { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
+        check(off, "no sandbox", true);
     }
 }

@@ -8,7 +8,7 @@ use omp_store::Context;
 use omp_types::{AssistantMessage, Message, ModelError, ToolCall, Transcript};
 use serde_json::Value;
 
-use super::{EndReason, Heard, Said, SessionCx, StartSource, Word};
+use super::{AcceptedMessages, CallVerdict, EndReason, FeatureMessage, SessionCx, StartSource};
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::recorder::RecorderError;
@@ -43,7 +43,7 @@ impl Control {
         self.features.iter().for_each(|feature| feature.begin_run());
     }
 
-    pub async fn hear(self: &Arc<Self>, mut said: Vec<Arc<Message>>) -> Heard {
+    pub async fn hear(self: &Arc<Self>, mut said: Vec<Arc<Message>>) -> AcceptedMessages {
         let cx = self.cx();
         for feature in &self.features {
             said = feature.hear(&cx, said).await?;
@@ -53,7 +53,7 @@ impl Control {
 
     /// Messages for the model that are sent with the next prompt.
     pub fn news(&self) -> Vec<Arc<Message>> {
-        self.features.iter().filter_map(|feature| feature.news()).map(Said::into_message).collect()
+        self.features.iter().filter_map(|feature| feature.news()).map(FeatureMessage::into_message).collect()
     }
 
     pub fn stops_run(&self) -> Option<String> {
@@ -62,7 +62,8 @@ impl Control {
 
     /// Messages to be added to the next request; they are already written to the file.
     pub fn before_request(&self) -> Result<Vec<Arc<Message>>, RecorderError> {
-        let said = self.features.iter().filter_map(|feature| feature.before_request()).map(Said::into_message);
+        let said =
+            self.features.iter().filter_map(|feature| feature.before_request()).map(FeatureMessage::into_message);
         let said: Vec<Arc<Message>> = said.collect();
         for message in &said {
             self.record(message)?;
@@ -111,13 +112,13 @@ impl Control {
     pub fn after_cut(self: &Arc<Self>, transcript: &mut Transcript) -> Vec<Arc<Message>> {
         let cx = self.cx();
         let said = self.features.iter().filter_map(|feature| feature.after_cut(&cx, transcript));
-        said.map(Said::into_message).collect()
+        said.map(FeatureMessage::into_message).collect()
     }
 
     /// Asks each feature about a call; each sees the changes made by the features before it.
-    pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> Word {
+    pub async fn before_call(self: &Arc<Self>, call: &mut CheckedCall<'_>) -> CallVerdict {
         let cx = self.cx();
-        let mut all = Word::default();
+        let mut all = CallVerdict::default();
         for feature in &self.features {
             let word = feature.before_call(&cx, call).await;
             if word.refusal.is_some() {
@@ -147,7 +148,7 @@ impl Control {
     }
 
     /// Returns the messages to be added after the results of the turn, in the order of the features.
-    pub async fn after_call(self: &Arc<Self>, outcome: &mut ToolOutcome) -> Vec<Said> {
+    pub async fn after_call(self: &Arc<Self>, outcome: &mut ToolOutcome) -> Vec<FeatureMessage> {
         let cx = self.cx();
         let mut said = Vec::new();
         for feature in self.features.iter().rev() {
@@ -163,7 +164,7 @@ impl Control {
     }
 
     /// Returns the message of the first feature that has one.
-    pub async fn before_finish(self: &Arc<Self>) -> Option<Said> {
+    pub async fn before_finish(self: &Arc<Self>) -> Option<FeatureMessage> {
         let cx = self.cx();
         for feature in &self.features {
             let said = feature.before_finish(&cx).await;

@@ -15,7 +15,7 @@ use omp_store::{Context, EntryId};
 use omp_types::Transcript;
 use serde_json::{Value, json};
 
-use super::{Said, SessionCx, SessionFeature, Word, hidden};
+use super::{CallVerdict, FeatureMessage, SessionCx, SessionFeature, hidden};
 use crate::approvals;
 use crate::recorder::{RecorderError, RunningRecorder};
 
@@ -36,15 +36,19 @@ impl Exploration {
 }
 
 impl SessionFeature for Exploration {
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
         let refusal = self.active().refusal(call.role());
         if refusal.is_some() {
             approvals::refused(&cx.control, call.call(), &DecidedBy::Exploration);
         }
-        ready(refusal.map(Word::refuse).unwrap_or_default()).boxed()
+        ready(refusal.map(CallVerdict::refuse).unwrap_or_default()).boxed()
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.active().note(outcome, cx.tool_role(&outcome.name));
         ready(None).boxed()
     }
@@ -54,7 +58,7 @@ impl SessionFeature for Exploration {
         done.map_err(|error| Stop(error.to_string()))
     }
 
-    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.active().reminder()).boxed()
     }
 
@@ -151,10 +155,10 @@ impl Active {
     }
 
     /// The reminder for a model that wants to end its turn during an exploration.
-    fn reminder(&mut self) -> Option<Said> {
+    fn reminder(&mut self) -> Option<FeatureMessage> {
         let active = self.checkpoint.as_mut().filter(|active| active.reminders < MAX_REMINDERS)?;
         active.reminders += 1;
-        Some(Said::new("rewind-reminder", REMINDER))
+        Some(FeatureMessage::new("rewind-reminder", REMINDER))
     }
 
     /// Forgets the checkpoint; the conversation stays as it is.

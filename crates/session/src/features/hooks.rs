@@ -16,7 +16,7 @@ use omp_types::{Content, Message, ToolCall, text_of};
 use serde_json::{Value, json};
 
 use super::notified::WAITING;
-use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
+use super::{AcceptedMessages, CallVerdict, FeatureMessage, SessionCx, SessionFeature, hidden};
 use crate::control::Control;
 use crate::host::Wish;
 
@@ -253,7 +253,7 @@ impl Hooks {
         context.into_iter().for_each(|message| cx.say_with_next_prompt(message));
     }
 
-    async fn said_to_call(&self, cx: &SessionCx, checked: &mut CheckedCall<'_>) -> Word {
+    async fn said_to_call(&self, cx: &SessionCx, checked: &mut CheckedCall<'_>) -> CallVerdict {
         let call = checked.call();
         let point = HookPoint::BeforeCall { call };
         let reply = match self.wants(&point) {
@@ -270,15 +270,15 @@ impl Hooks {
         if let Some(why) = reply.halted {
             self.turn().halted = Some(why.clone());
             decided(json!({"decision": "stopped", "reason": why}));
-            return Word::refuse(format!("`{}` was not run: a hook stopped the turn: {why}", call.name));
+            return CallVerdict::refuse(format!("`{}` was not run: a hook stopped the turn: {why}", call.name));
         }
         if let Some(why) = reply.blocked {
             decided(json!({"decision": "blocked", "reason": why}));
-            return Word::refuse(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
+            return CallVerdict::refuse(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
         }
         self.turn().context = reply.context;
         let permission = reply.permission;
-        let Some(arguments) = reply.amended else { return Word { permission, refusal: None } };
+        let Some(arguments) = reply.amended else { return CallVerdict { permission, refusal: None } };
         let amended = checked.amend(arguments);
         let call = checked.call();
         if let Err(invalid) = amended {
@@ -288,11 +288,11 @@ impl Hooks {
                 invalid.problems.join("; ")
             );
             note_decision(cx, call, json!({"decision": "refused", "reason": why}));
-            return Word::refuse(why);
+            return CallVerdict::refuse(why);
         }
         note_decision(cx, call, json!({"decision": "amended", "arguments": call.arguments}));
         cx.notice(SOURCE, format!("a hook changed the arguments of `{}`", call.name)).await;
-        Word { permission, refusal: None }
+        CallVerdict { permission, refusal: None }
     }
 
     /// Adds the output of hooks about a finished call to its result.
@@ -318,7 +318,7 @@ impl Hooks {
         outcome.output.content.extend(said.map(|text| Content::text(told(&text))));
     }
 
-    async fn said_to_messages(&self, cx: &SessionCx, messages: Vec<Arc<Message>>) -> Heard {
+    async fn said_to_messages(&self, cx: &SessionCx, messages: Vec<Arc<Message>>) -> AcceptedMessages {
         let (mut said, mut refused) = (Vec::new(), None);
         for message in messages {
             let Message::User(user) = &*message else {
@@ -348,7 +348,7 @@ impl Hooks {
     }
 
     /// The message for a model that wants to stop, if a hook has one.
-    async fn said_to_stop(&self, cx: &SessionCx) -> Option<Said> {
+    async fn said_to_stop(&self, cx: &SessionCx) -> Option<FeatureMessage> {
         let held = {
             let turn = self.turn();
             if turn.halted.is_some() {
@@ -381,7 +381,7 @@ impl Hooks {
             return None;
         }
         self.turn().held += 1;
-        Some(Said::new(MESSAGE_TYPE, told(&why)))
+        Some(FeatureMessage::new(MESSAGE_TYPE, told(&why)))
     }
 
     /// Notifies hooks once when the session has been idle for a while.
@@ -408,7 +408,7 @@ impl SessionFeature for Hooks {
         *self.turn() = HookTurn::default();
     }
 
-    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
+    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, AcceptedMessages> {
         self.said_to_messages(cx, said).boxed()
     }
 
@@ -416,7 +416,7 @@ impl SessionFeature for Hooks {
         self.turn().halted.take().map(|why| format!("a hook stopped the turn: {why}"))
     }
 
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
         self.said_to_call(cx, call).boxed()
     }
 
@@ -426,11 +426,15 @@ impl SessionFeature for Hooks {
         turn.running.insert(call.id.clone(), context);
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.said_to_result(cx, outcome).map(|()| None).boxed()
     }
 
-    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         self.said_to_stop(cx).boxed()
     }
 

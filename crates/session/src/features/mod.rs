@@ -37,7 +37,7 @@ pub use jobs::{BackgroundJobs, JobEnded};
 pub(crate) use jobs::{Waking, Woken};
 pub(crate) use notified::{AskedAloud, PERMISSION};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
-pub use said::Said;
+pub use said::FeatureMessage;
 pub(crate) use said::hidden;
 pub use standard::StandardFeatures;
 pub use stream_rules::{RulesFired, StreamRules, TTSR_INJECTION};
@@ -65,12 +65,12 @@ pub trait SessionFeature: Send + Sync {
     fn begin_run(&self) {}
 
     /// Filters or extends the messages before the model gets them. `Err` says why none are sent.
-    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
+    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, AcceptedMessages> {
         Box::pin(ready(Ok(said)))
     }
 
     /// Text to be placed right before the prompt.
-    fn news(&self) -> Option<Said> {
+    fn news(&self) -> Option<FeatureMessage> {
         None
     }
 
@@ -80,7 +80,7 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// Text to be added to the next request.
-    fn before_request(&self) -> Option<Said> {
+    fn before_request(&self) -> Option<FeatureMessage> {
         None
     }
 
@@ -115,13 +115,13 @@ pub trait SessionFeature: Send + Sync {
 
     /// The answer was cut off. It is the last message of the transcript, from which it may be removed. The returned message
     /// is sent next.
-    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<Said> {
+    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<FeatureMessage> {
         None
     }
 
     /// The model wants to call a tool; its arguments are valid and may be amended. Called before the user is asked.
-    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, Word> {
-        Box::pin(ready(Word::default()))
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a mut CheckedCall<'_>) -> BoxFuture<'a, CallVerdict> {
+        Box::pin(ready(CallVerdict::default()))
     }
 
     /// The call was allowed and runs as given here.
@@ -138,7 +138,11 @@ pub trait SessionFeature: Send + Sync {
 
     /// May change the result of a call before the model sees it and the file records it. The returned message comes after
     /// the results of the turn.
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         Box::pin(ready(None))
     }
 
@@ -148,7 +152,7 @@ pub trait SessionFeature: Send + Sync {
     }
 
     /// The model has finished. If a message is returned, it is sent to the model and the run goes on.
-    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         Box::pin(ready(None))
     }
 
@@ -238,18 +242,18 @@ fn nothing() -> BoxFuture<'static, ()> {
 }
 
 /// The messages for the model, or the reason why there are none.
-pub type Heard = Result<Vec<Arc<Message>>, String>;
+pub type AcceptedMessages = Result<Vec<Arc<Message>>, String>;
 
 /// A feature's reply to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Word {
+pub struct CallVerdict {
     /// Set when the call must not run: the text that the model reads instead of a result.
     pub refusal: Option<String>,
     /// The decision on the approval of the call.
     pub permission: Option<HookPermission>,
 }
 
-impl Word {
+impl CallVerdict {
     pub fn refuse(why: impl Into<String>) -> Self {
         Self { refusal: Some(why.into()), ..Self::default() }
     }

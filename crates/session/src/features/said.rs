@@ -9,14 +9,14 @@ use crate::event::Reminded;
 
 /// A feature's message for the model, and the event for front ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct FeatureMessage {
     pub custom_type: String,
     pub text: String,
     pub details: Option<Value>,
     pub event: Option<Reminded>,
 }
 
-impl Said {
+impl FeatureMessage {
     pub fn new(custom_type: impl Into<String>, text: impl Into<String>) -> Self {
         Self { custom_type: custom_type.into(), text: text.into(), details: None, event: None }
     }

@@ -39,7 +39,7 @@ pub(crate) fn is_told(message: &Message) -> bool {
     matches!(message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE)
 }
 
-/// The message that the conversation lacks: the mode was changed and no prompt has told the model so.
+/// The message about a change of mode that the model has not been told yet.
 pub(crate) fn untold<'a>(
     plans: bool,
     messages: impl DoubleEndedIterator<Item = &'a Arc<Message>>,
@@ -59,7 +59,7 @@ impl Session {
 
     /// Replaces the text of the plan.
     pub fn keep_plan(&self, text: &str) -> Result<(), String> {
-        let path = self.plan_path().ok_or("the plan cannot be kept: this session has no file")?;
+        let path = self.plan_path().ok_or("the plan cannot be saved: this session has no file")?;
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let written = folder.and_then(|()| std::fs::write(&path, format!("{}\n", text.trim_end())));
         written.map_err(|error| format!("the plan cannot be written to {}: {error}", path.display()))

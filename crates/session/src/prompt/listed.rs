@@ -13,7 +13,7 @@ const MAX_GLOBS: usize = 6;
 
 /// An item that can be read at an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct PromptListItem {
     pub name: String,
     pub description: String,
     /// The files that the item applies to.
@@ -21,7 +21,7 @@ pub struct Listed {
 }
 
 /// The lines, each with a newline. `all` is the address that lists all items.
-pub(crate) fn lines(items: &[Listed], all: &str) -> String {
+pub(crate) fn lines(items: &[PromptListItem], all: &str) -> String {
     for longest in [LONG, SHORT] {
         let text: String = items.iter().map(|item| line(item, longest)).collect();
         if text.len() <= MAX_BYTES {
@@ -42,7 +42,7 @@ pub(crate) fn lines(items: &[Listed], all: &str) -> String {
     text + &format!("- {left} not listed here; read `{all}` for all names\n")
 }
 
-fn line(item: &Listed, longest: usize) -> String {
+fn line(item: &PromptListItem, longest: usize) -> String {
     let name = one_line(&item.name, LONG);
     let description = one_line(&item.description, longest);
     let mut line = if description.is_empty() { format!("- {name}") } else { format!("- {name}: {description}") };
@@ -67,13 +67,13 @@ fn one_line(text: &str, longest: usize) -> String {
 mod tests {
     use super::*;
 
-    fn item(name: &str, description: &str, globs: &[&str]) -> Listed {
+    fn item(name: &str, description: &str, globs: &[&str]) -> PromptListItem {
         let globs = globs.iter().map(|glob| (*glob).to_owned()).collect();
-        Listed { name: name.into(), description: description.into(), globs }
+        PromptListItem { name: name.into(), description: description.into(), globs }
     }
 
     #[track_caller]
-    fn check(item: Listed, expect: &str) {
+    fn check(item: PromptListItem, expect: &str) {
         assert_eq!(lines(&[item], "skill://"), expect);
     }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn many_items_get_shorter_and_then_fewer_which_is_told() {
-        let many = |count: usize| -> Vec<Listed> {
+        let many = |count: usize| -> Vec<PromptListItem> {
             (0..count).map(|number| item(&format!("skill-{number:03}"), &"x".repeat(200), &[])).collect()
         };
         assert!(lines(&many(10), "skill://").lines().all(|line| line.len() > 200));

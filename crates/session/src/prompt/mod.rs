@@ -20,9 +20,9 @@ use std::sync::Arc;
 use omp_config::ContextFile;
 use omp_types::{Model, Setting, SettingKind};
 
-pub use listed::Listed;
+pub use listed::PromptListItem;
 pub(crate) use opening::message as opening_message;
-pub use opening::{GitState, Opening, Tree};
+pub use opening::{FolderTree, GitState, Opening};
 pub use parts::{Environment, NamedText, PromptParts, Replacement};
 pub use report::{ContextReport, ContextSize, Measured, PartCost, context_report};
 use shape::Shape;
@@ -177,7 +177,7 @@ fn rules(parts: &PromptParts) -> Result<Vec<Section>, TemplateError> {
             whole.push_str(&text);
         } else {
             let description = "always in force, too long to stand here: read it before you begin".to_owned();
-            listed.push(Listed { name: rule.name.clone(), description, globs: Vec::new() });
+            listed.push(PromptListItem { name: rule.name.clone(), description, globs: Vec::new() });
         }
     }
     listed.extend(parts.rulebook.iter().cloned());

@@ -17,7 +17,7 @@ const MESSAGE_TYPE: &str = "project-state";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
     pub git: Option<GitState>,
-    pub tree: Option<Tree>,
+    pub tree: Option<FolderTree>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct GitState {
 
 /// The shown part of the files in the working folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct FolderTree {
     /// One indented line per entry.
     pub lines: Vec<String>,
     /// Whether files were omitted.
@@ -60,7 +60,7 @@ fn git(state: &GitState) -> String {
     format!("Git: {}{changed}", state.head)
 }
 
-fn tree(tree: &Tree) -> Option<String> {
+fn tree(tree: &FolderTree) -> Option<String> {
     if tree.lines.is_empty() {
         return None;
     }
@@ -85,7 +85,7 @@ mod tests {
     fn check(git: Option<(&str, Option<usize>)>, tree: Option<(&[&str], bool)>, expect: Option<&str>) {
         let git = git.map(|(head, changed)| GitState { head: head.into(), changed });
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        let tree = tree.map(|(shown, cut)| Tree { lines: lines(shown), cut });
+        let tree = tree.map(|(shown, cut)| FolderTree { lines: lines(shown), cut });
         let text = Opening { git, tree }.text().unwrap();
         let told = text.as_deref().map(|text| text.split_once('\n').unwrap().1);
         assert_eq!(told, expect);

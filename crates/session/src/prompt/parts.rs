@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use omp_config::ContextFile;
 
-use super::listed::Listed;
+use super::listed::PromptListItem;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptParts {
@@ -16,8 +16,8 @@ pub struct PromptParts {
     /// Rules that always apply, name and text.
     pub always: Vec<NamedText>,
     /// Rules and instructions that the model reads on demand.
-    pub rulebook: Vec<Listed>,
-    pub skills: Vec<Listed>,
+    pub rulebook: Vec<PromptListItem>,
+    pub skills: Vec<PromptListItem>,
 }
 
 /// Facts that stay the same for the whole session, also after it is resumed.

@@ -25,8 +25,8 @@ fn model(window: u64) -> Model {
     }
 }
 
-fn listed(name: &str, description: &str) -> Listed {
-    Listed { name: name.into(), description: description.into(), globs: Vec::new() }
+fn listed(name: &str, description: &str) -> PromptListItem {
+    PromptListItem { name: name.into(), description: description.into(), globs: Vec::new() }
 }
 
 fn whole() -> PromptParts {
@@ -46,7 +46,7 @@ fn whole() -> PromptParts {
             file("/project/AGENTS.md", "Use tabs."),
         ],
         always: vec![NamedText { name: "tests".into(), text: "Run the tests.".into() }],
-        rulebook: vec![Listed { globs: vec!["*.sql".into()], ..listed("sql", "How queries are written") }],
+        rulebook: vec![PromptListItem { globs: vec!["*.sql".into()], ..listed("sql", "How queries are written") }],
         skills: vec![listed("pdf", "Fills forms")],
     }
 }
@@ -194,8 +194,8 @@ fn the_cost_of_each_part() {
     skills: 41 0.0%
     added prompt: 5 0.0%
     tool read: 10 0.0%
-    said by the user (1): 7 0.0%
-    said by the model (1): 9 0.0%
+    user messages (1): 7 0.0%
+    model messages (1): 9 0.0%
     notes to the model (1): 7 0.0%
     ");
 }

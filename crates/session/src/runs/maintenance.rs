@@ -29,7 +29,7 @@ const GO_ON: &str = include_str!("go_on.md");
 
 /// The result of a recovery.
 pub(crate) enum Recovered {
-    /// The run goes on with these messages.
+    /// The run continues with these messages.
     GoOn(Vec<Arc<Message>>),
     Stays,
 }

@@ -41,7 +41,7 @@ fn prepare_all(content: Vec<Content>) -> (Vec<Content>, Vec<String>) {
             Ok(picture) => Content::Image(ImageContent { data: picture.data, mime_type: picture.mime_type.to_owned() }),
             Err(why) => {
                 notes.push(format!("image {number} of the prompt was not sent: {why}"));
-                Content::text(format!("[An image stood here. It was left out because {why}.]"))
+                Content::text(format!("[An image was left out because {why}.]"))
             }
         }
     });

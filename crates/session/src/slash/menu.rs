@@ -48,7 +48,7 @@ pub struct MenuEntry {
     /// The name and the words that may follow it.
     line: &'static str,
     pub group: CommandGroup,
-    /// Values that may follow the name besides.
+    /// More values that may follow the name.
     pub values: ArgumentValues,
 }
 

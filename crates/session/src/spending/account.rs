@@ -21,10 +21,10 @@ pub struct Account {
     /// One for each prompt of this run that has been answered, oldest first; at most [`MOST_TURNS`].
     pub turns: VecDeque<TurnSpent>,
     /// Requests outside the conversation: titles, side questions.
-    pub beside: BTreeMap<&'static str, Beside>,
+    pub beside: BTreeMap<&'static str, SideUsage>,
     /// Answers that rules took back. They are also in the sums.
-    pub taken_back: Beside,
-    pub breaks: BTreeMap<BreakCause, Broken>,
+    pub taken_back: SideUsage,
+    pub breaks: BTreeMap<BreakCause, BreakCost>,
     /// The estimate for the newest request.
     pub estimate: Option<Estimate>,
     /// The limits of the session.
@@ -44,14 +44,14 @@ pub struct TurnSpent {
 
 /// Requests of one kind that are not part of the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct SideUsage {
     pub requests: usize,
     pub usage: Usage,
 }
 
 /// The total cost of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Broken {
+pub struct BreakCost {
     pub times: usize,
     pub tokens: u64,
     pub cost: f64,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage, now_ms};
 
-pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent, cost_line};
+pub use account::{Account, BreakCost, MOST_TURNS, SideUsage, TurnSpent, cached_percent, cost_line};
 pub use budget::{BudgetLimits, RunBudget, SessionBudget};
 pub use cause::{BreakCause, PrefixBreak};
 pub use estimate::Estimate;

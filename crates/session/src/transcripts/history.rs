@@ -49,7 +49,7 @@ fn replace_lost_image(block: &mut Content) {
     if let Content::Image(image) = block
         && image.data.starts_with("blob:")
     {
-        *block = Content::text("[An image stood here; its file is lost.]");
+        *block = Content::text("[An image was left out here; its file is lost.]");
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     fn a_lost_image_says_so() {
         check(
             r#"{"role":"user","content":[{"type":"image","data":"blob:sha256:00","mimeType":"image/png"}]}"#,
-            "[An image stood here; its file is lost.]",
+            "[An image was left out here; its file is lost.]",
         );
     }
 }

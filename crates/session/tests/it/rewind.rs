@@ -129,12 +129,12 @@ async fn calls_out_of_turn_are_answered_with_what_is_wrong() {
             "(error): Checkpoint already active",
             "(error): Checkpoint already active",
             "(error): Report cannot be empty",
-            "The report takes the place of the exploration",
+            "The report replaces the exploration",
             "(error): No active checkpoint",
             "noted late",
             "(error): No active checkpoint",
             "Checkpoint created",
-            "The report takes the place of the exploration",
+            "The report replaces the exploration",
         ]
     );
     let last = stage.llm.requests().pop().unwrap().messages;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_session::{
     Account, BreakCause, BudgetLimits, Command, ContextSize, OWN_SOURCE, RunBudget, RunEnd, SessionEvent,
-    SessionFeature, SessionOptions, Spent, StandardFeatures, Titling,
+    SessionOptions, Spent, StandardFeatures, Titling,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{

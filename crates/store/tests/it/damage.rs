@@ -97,7 +97,7 @@ fn an_entry_without_its_parent_follows_the_one_before_it() {
     check([HEADER, &a, &c].concat(), &["a", "c"], &["line 3: the parent b of entry c is missing"]);
     check([HEADER, &c].concat(), &["c"], &["line 2: the parent b of entry c is missing"]);
     let number = said("b", "a").replace("\"parentId\":\"a\"", "\"parentId\":7");
-    check([HEADER, &a, &number].concat(), &["a", "b"], &["line 3: the parent (not a name) of entry b is missing"]);
+    check([HEADER, &a, &number].concat(), &["a", "b"], &["line 3: the parent (not a string) of entry b is missing"]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn messages_of_an_unknown_shape_are_kept() {
     check(
         [HEADER, &a, odd, "\n"].concat(),
         &["a", "(assistant)"],
-        &["line 3: a message of role assistant of an unknown shape"],
+        &["line 3: a message of role assistant in an unknown format"],
     );
 }
 

@@ -65,7 +65,7 @@ pub fn longest_word(pattern: &Pattern) -> String {
 }
 
 fn doubt(text: &str, language: Language) -> String {
-    format!("the pattern `{text}` does not parse cleanly as {language} and may match something else than meant")
+    format!("the pattern `{text}` does not parse cleanly as {language} and may match something else than intended")
 }
 
 fn explain(error: PatternError, pattern: &str, language: Language, selector: Option<&str>) -> QueryError {

@@ -139,7 +139,7 @@ impl Ask {
 /// Answers questions when no user is present: uses the model's recommended options and leaves the other questions to the
 /// model.
 fn from_policy(questions: &[Question]) -> Result<Output<Details>, ToolError> {
-    const CAREFUL: &str = "Take the most careful usual choice, go on, and say what you chose.";
+    const CAREFUL: &str = "Take the safest common choice, continue, and say what you chose.";
     if questions.iter().all(|question| question.recommended.is_none()) {
         return Err(ToolError::Reply(format!("Nobody can be asked in this mode. {CAREFUL}")));
     }
@@ -152,7 +152,7 @@ fn from_policy(questions: &[Question]) -> Result<Output<Details>, ToolError> {
     let lines: Vec<String> = results.iter().map(|result| format!("{}: {}", result.id, answer_of(result))).collect();
     let rest = if results.iter().any(|result| result.selected_options.is_empty()) { CAREFUL } else { "" };
     let text = format!(
-        "Nobody can be asked in this mode, so the recommended options hold:\n{}\nSay so in your answer. {rest}",
+        "Nobody can be asked in this mode, so the recommended options apply:\n{}\nSay so in your answer. {rest}",
         lines.join("\n")
     );
     Ok(Output::text(text.trim_end(), Details { results }))
@@ -187,7 +187,7 @@ fn check(questions: &[Question]) -> Result<(), String> {
             return Err(format!("two questions have the id \"{id}\""));
         }
         if count > MAX_OPTIONS {
-            return Err(format!("question \"{id}\" has {count} options; at most {MAX_OPTIONS} can be chosen from"));
+            return Err(format!("question \"{id}\" has {count} options; the maximum is {MAX_OPTIONS}"));
         }
         if let Some(recommended) = question.recommended.filter(|index| *index >= count) {
             return Err(format!("question \"{id}\" recommends option {recommended}, but has {count}, counted from 0"));

@@ -112,8 +112,8 @@ fn without_anybody_the_recommended_options_hold() {
     let output = scratch.call(&Ask { timeout: None }, json!({"questions": [color(false, Some(1)), free]})).unwrap();
     assert_eq!(
         output.content[0].as_text().unwrap(),
-        "Nobody can be asked in this mode, so the recommended options hold:\ncolor: blue (recommended)\n\
-         name: (no answer)\nSay so in your answer. Take the most careful usual choice, go on, and say what you chose."
+        "Nobody can be asked in this mode, so the recommended options apply:\ncolor: blue (recommended)\n\
+         name: (no answer)\nSay so in your answer. Take the safest common choice, continue, and say what you chose."
     );
     let results = &output.details.unwrap()["results"];
     assert_eq!((&results[0]["byPolicy"], &results[0]["selectedOptions"]), (&json!(true), &json!(["blue"])));

@@ -34,7 +34,7 @@ fn refuse_changed(files: &Files, plan: &RewritePlan) -> Result<(), ToolError> {
         return Ok(());
     }
     Err(ToolError::Reply(format!(
-        "Changed since the preview: {}\nNothing was written and the preview is gone.\nhint: call `ast_edit` again",
+        "Changed since the preview: {}\nNothing was written, and the preview was discarded.\nhint: call `ast_edit` again",
         changed.join(", ")
     )))
 }

@@ -117,7 +117,7 @@ impl FilePlan {
         }
         if done.nested > 0 {
             let nested = format::plural(done.nested, "nested match is", "nested matches are");
-            self.problems.push(format!("{nested} left as it is; run again after applying to rewrite inside"));
+            self.problems.push(format!("{nested} not rewritten; run again after applying to rewrite inside"));
         }
         self.cut = done.cut;
         let (before, after) = (TextFile::parse(source.text.into_bytes()), TextFile::parse(done.text.into_bytes()));

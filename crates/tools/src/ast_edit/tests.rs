@@ -52,7 +52,7 @@ fn shown_first_then_applied() {
     +1:fn b() { fresh(5, old(3, 4)); }
 
     Problems:
-    src/b.rs: 1 nested match is left as it is; run again after applying to rewrite inside
+    src/b.rs: 1 nested match is not rewritten; run again after applying to rewrite inside
     ");
     assert_eq!((tools.scratch.get("src/a.rs").as_str(), tools.scratch.get("src/b.rs").as_str()), (A, B));
     insta::assert_snapshot!(tools.resolve("apply"), @"

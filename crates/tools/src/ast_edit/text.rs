@@ -108,7 +108,7 @@ fn kept_diff(plan: &RewritePlan) -> String {
         let (diff, before, after) = planned.edit.diff();
         let unified = diff.unified(&planned.edit.path.display, &before, &after);
         if kept.len() + unified.len() > MAX_KEPT_DIFF {
-            kept.push_str("\\ The rest of this diff is too long to be kept.\n");
+            kept.push_str("\\ The rest of this diff is too long to store.\n");
             break;
         }
         kept.push_str(&unified);

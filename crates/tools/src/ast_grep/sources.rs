@@ -49,7 +49,7 @@ impl SourceFiles {
         if newest.total > newest.files.len() {
             let left_out = newest.total - newest.files.len();
             notes.push(format!(
-                "{} were not looked at (limit {MAX_FILES})",
+                "{} were not searched (limit {MAX_FILES})",
                 format::plural(left_out, "older file", "older files")
             ));
         }
@@ -77,7 +77,7 @@ impl SourceFiles {
         let size = std::fs::metadata(path).map_or(0, |data| data.len());
         if size > MAX_SOURCE as u64 {
             let known = by_path.is_some() || is_named;
-            return if known { Err(format!("{} is too large to be parsed", format::bytes(size))) } else { Ok(None) };
+            return if known { Err(format!("{} is too large to parse", format::bytes(size))) } else { Ok(None) };
         }
         let bytes = if is_named { files.read_whole(path) } else { files.reach().read_whole(path) };
         let bytes = bytes.map_err(|error| error.to_string())?;
@@ -98,11 +98,11 @@ impl SourceFiles {
             (Some(found), Some(wanted)) if same_family(wanted, found) => found,
             (_, Some(wanted)) if is_named => wanted,
             (Some(found), None) => found,
-            (None, None) if is_named => return Err("no language is known for it; name one with `lang`".into()),
+            (None, None) if is_named => return Err("its language is unknown; set one with `lang`".into()),
             _ => return Ok(None),
         };
         if let Some(reason) = binary_reason(&bytes) {
-            return Err(format!("holds {reason}"));
+            return Err(format!("contains {reason}"));
         }
         let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8")?;
         Ok(Some(SourceFile { language, text, named: is_named }))
@@ -196,13 +196,13 @@ impl<T, E: Clone> PerLanguage<T, E> {
 /// The error for a scope without a file that can be parsed.
 pub(crate) fn no_sources(scope: &SearchScope) -> ToolError {
     ToolError::Reply(format!(
-        "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
+        "No files of a known language in {}\nhint: to parse a file of another kind, name it and set `lang`",
         scope.display()
     ))
 }
 
 pub(crate) fn timed_out() -> ToolError {
-    ToolError::reply("timed out after 30s\nhint: name fewer or deeper `paths`")
+    ToolError::reply("timed out after 30s\nhint: give fewer or more specific `paths`")
 }
 
 /// Lists the first problems and counts the rest.

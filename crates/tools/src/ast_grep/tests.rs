@@ -139,9 +139,7 @@ fn errors_are_answers() {
     check(json!({"pat": "a", "paths": ["src"], "lang": "haskell"}), "No files of a known language in src");
     check(json!({"pat": "a", "paths": ["nowhere"]}), "Path not found: nowhere");
     check(json!({"pat": "a", "strictness": "loose"}), "Invalid arguments for `ast_grep`");
-    assert!(
-        grep(&scratch, json!({"pat": "a", "paths": ["notes.txt"]})).contains("notes.txt: no language is known for it")
-    );
+    assert!(grep(&scratch, json!({"pat": "a", "paths": ["notes.txt"]})).contains("notes.txt: its language is unknown"));
     assert_eq!(grep(&scratch, json!({"pat": "nothing()", "paths": ["src"]})), "No matches found in 2 files");
     assert!(
         grep(&scratch, json!({"pat": "one().unwrap()", "paths": ["notes.txt"], "lang": "rust"})).contains("*1:one()")

@@ -200,10 +200,10 @@ fn notes(found: &StructuralMatches, shown: &ShownMatches, page: &PageWanted) -> 
         notes.push("[A file has more matches than are counted; narrow the pattern]".into());
     }
     if shown.lines_cut {
-        notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them whole]"));
+        notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them in full]"));
     }
     if !shown.changed.is_empty() {
-        notes.push(format!("[Changed meanwhile: {}]", shown.changed.join(", ")));
+        notes.push(format!("[Changed in the meantime: {}]", shown.changed.join(", ")));
     }
     notes.extend(found.notes.clone());
     notes.extend(listed("Problems", &found.problems));

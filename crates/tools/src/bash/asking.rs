@@ -16,7 +16,7 @@ impl Asking {
         match self {
             Asking::User => format!("{what}{ASKED}."),
             Asking::Nobody => {
-                format!("{what}: refused in this run, as nobody can be asked, unless the settings allow it.")
+                format!("{what}: refused in this run because nobody can be asked, unless the settings allow it.")
             }
         }
     }
@@ -36,7 +36,10 @@ fn without_asking(sentence: String) -> String {
     // The other hints already name their setting.
     let paths = argument.and_then(|argument| argument.strip_prefix("write: "));
     let setting = paths.map(|paths| format!(". `containment.writable: {paths}` in config.yml allows it"));
-    format!("hint: nobody can be asked in this run; do without it and say so{}{after}", setting.unwrap_or_default())
+    format!(
+        "hint: nobody can be asked in this run; continue without it and say so{}{after}",
+        setting.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -54,14 +57,14 @@ mod tests {
     fn where_nobody_is_the_setting_is_named() {
         check(
             "hint: if that is needed, run it again with `write: [\"/srv/x\"]`: the user is asked",
-            "hint: nobody can be asked in this run; do without it and say so. `containment.writable: [\"/srv/x\"]` in \
+            "hint: nobody can be asked in this run; continue without it and say so. `containment.writable: [\"/srv/x\"]` in \
              config.yml allows it",
         );
         check(
-            "hint: run it again with `read: [\"/x\"]`: the user is asked. `containment.shown` in config.yml shows it for good",
-            "hint: nobody can be asked in this run; do without it and say so. `containment.shown` in config.yml shows it for \
-             good",
+            "hint: run it again with `read: [\"/x\"]`: the user is asked. `containment.shown` in config.yml shows it permanently",
+            "hint: nobody can be asked in this run; continue without it and say so. `containment.shown` in config.yml shows it \
+             permanently",
         );
-        check("Contained: this session only reads.", "Contained: this session only reads.");
+        check("Sandbox: this session is read-only.", "Sandbox: this session is read-only.");
     }
 }

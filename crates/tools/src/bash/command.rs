@@ -72,7 +72,7 @@ pub(super) fn check(command: &str, env: &BTreeMap<String, String>) -> Result<(),
         return Err(ToolError::reply("The command is empty"));
     }
     if command.contains('\0') || env.values().any(|value| value.contains('\0')) {
-        return Err(ToolError::reply("The command contains a NUL character, which no shell can take"));
+        return Err(ToolError::reply("The command contains a NUL character, which no shell accepts"));
     }
     if command.len() > MAX_COMMAND {
         let hint = "hint: write it to a file with `write` and run that file";

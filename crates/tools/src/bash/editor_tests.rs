@@ -229,7 +229,7 @@ async fn a_lost_beginning_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let (bash, _) = bash_with(folder.path(), FakeEditor { keeps: 4, ..editor() });
     let said = says(&bash, json!({"command": "echo one; echo two"})).await;
-    assert_eq!(said, "[the editor has kept only the end of the output]\ntwo");
+    assert_eq!(said, "[the editor kept only the end of the output]\ntwo");
 }
 
 #[tokio::test]

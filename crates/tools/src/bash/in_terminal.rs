@@ -13,7 +13,7 @@ use crate::output_sink::OutputSink;
 
 /// Input that a program has not read yet; what is typed beyond this is dropped.
 const MOST_INPUT: usize = 1024 * 1024;
-/// Output shown before others get their turn.
+/// Maximum bytes of output that are shown before keys are read again.
 const BURST: usize = 64 * 1024;
 /// Time between the request to end and the kill, after the user left: an editor saves what was typed.
 const HAND_BACK_GRACE: Duration = Duration::from_millis(500);

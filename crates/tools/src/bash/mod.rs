@@ -119,18 +119,18 @@ pub struct BashParams {
     #[serde(rename = "async")]
     #[schemars(skip)]
     pub in_background: Option<bool>,
-    /// Offered by [`OfferedBash`] where the user has a screen for it; passed over elsewhere.
+    /// Offered by [`OfferedBash`] if the user has a terminal to show it in; otherwise ignored.
     #[schemars(skip)]
     pub pty: Option<bool>,
-    /// Offered by [`OfferedBash`] where commands are contained: places that this one writes to besides.
+    /// Additional paths that the command writes to. Offered by [`OfferedBash`] if commands run in the sandbox.
     #[serde(default)]
     #[schemars(skip)]
     pub write: Vec<String>,
-    /// The same for hidden places that it reads.
+    /// Hidden paths that the command reads. Offered like `write`.
     #[serde(default)]
     #[schemars(skip)]
     pub read: Vec<String>,
-    /// The same for services that it uses.
+    /// Services outside the sandbox that the command uses. Offered like `write`.
     #[serde(default)]
     #[schemars(skip)]
     pub sockets: Vec<String>,
@@ -217,7 +217,7 @@ impl Bash {
         let job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
         let left_off = line.left_off.iter();
         notices
-            .extend(left_off.map(|end| format!("`{end}` was left off: output is shortened for you and kept whole.")));
+            .extend(left_off.map(|end| format!("`{end}` was removed: omp shortens the output and stores all of it.")));
         if let Some(refusal) = line.refusal {
             return Err(ToolError::Reply(refusal));
         }
@@ -251,7 +251,7 @@ impl Bash {
                 return Err(ToolError::reply(format!("unknown service `{name}`\nhint: `sockets` takes {known}")));
             }
             if access.map().service(name).is_none() {
-                notices.push(format!("{name}: nothing of it was found on this machine."));
+                notices.push(format!("{name} was not found on this machine."));
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ pub(super) fn refused(passages: &[Passage]) -> Vec<String> {
         passages.iter().filter(|passage| passage.by_rule).filter_map(|passage| passage.refused.as_ref()).collect();
     reasons.sort();
     reasons.dedup();
-    let mut sentences: Vec<String> = reasons.iter().take(MOST_TOLD).map(|why| format!("Contained: {why}.")).collect();
+    let mut sentences: Vec<String> = reasons.iter().take(MOST_TOLD).map(|why| format!("Sandbox: {why}.")).collect();
     if !sentences.is_empty() {
         sentences.push("The user can allow a host with the setting `containment.hosts`.".to_owned());
     }
@@ -64,7 +64,7 @@ pub(super) fn off(output: &str, map: &AccessMap) -> Vec<String> {
         return Vec::new();
     }
     vec![
-        "Contained: the network is off for commands, except for servers on this machine that the same command starts.".to_owned(),
+        "Sandbox: the network is off for commands, except for servers on this machine that the same command starts.".to_owned(),
         "hint: only the user can change that, in config.yml: `containment.network: on`, or `allowlist` with the hosts in \
          `containment.hosts`"
             .to_owned(),
@@ -129,7 +129,7 @@ mod tests {
             passage("api.example", None, false),
         ];
         insta::assert_snapshot!(refused(&passages).join("\n"), @r"
-        Contained: evil.example:443 was not reached: it is none of the hosts that commands may reach.
+        Sandbox: evil.example:443 was not reached: it is none of the hosts that commands may reach.
         The user can allow a host with the setting `containment.hosts`.
         ");
         let written = reached(passages);

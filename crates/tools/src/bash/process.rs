@@ -44,7 +44,7 @@ pub(super) struct InEditor {
 pub(super) const KEPT_BY_EDITOR: u64 = 4 * 1024 * 1024;
 /// Time limit for an answer of the editor, which is another program.
 const EDITOR_GRACE: Duration = Duration::from_millis(500);
-const BEGINNING_LOST: &str = "[the editor has kept only the end of the output]\n";
+const BEGINNING_LOST: &str = "[the editor kept only the end of the output]\n";
 
 impl InEditor {
     pub(super) fn new(terminal: Arc<dyn EditorTerminal>) -> Self {

@@ -142,7 +142,7 @@ impl Runner {
         if folder.is_dir() || folder == self.files.cwd() {
             return folder;
         }
-        notices.push(format!("{} is gone; the shell is back in the working folder.", folder.display()));
+        notices.push(format!("{} no longer exists; the shell is back in the working folder.", folder.display()));
         self.session.return_to(self.files.cwd());
         self.files.cwd().to_owned()
     }
@@ -271,7 +271,7 @@ impl Runner {
                 (format!("{} MiB of memory", limits.tree_memory.unwrap_or_default() >> 20), "bash.maxMemory")
             }
         };
-        format!("Command killed: it had more than {had}\nhint: the setting `{setting}` holds the limit")
+        format!("Command killed: it exceeded the limit of {had}\nhint: the setting `{setting}` sets the limit")
     }
 
     /// Returns `None` if there is no editor, or if it offers no terminal for this command.
@@ -288,7 +288,7 @@ impl Runner {
             biased;
             () = cancel.cancelled() => Err(ToolError::reply("Command aborted")),
             // The editor may still start it: running it here as well could run it twice.
-            () = tokio::time::sleep(patience) => Err(ToolError::reply("Command failed: the editor has not opened a terminal")),
+            () = tokio::time::sleep(patience) => Err(ToolError::reply("Command failed: the editor did not open a terminal")),
             started = editor.start(call, command) => Ok(started.ok().map(InEditor::new)),
         }
     }
@@ -327,7 +327,7 @@ impl Runner {
         let was_cut = exit.code == TOO_LARGE || output.contains("File size limit exceeded");
         let most = self.options.max_file_size;
         match was_cut && most > 0 {
-            true => format!("\nhint: files may have {most} MiB; the setting `bash.maxFileSize` holds the limit"),
+            true => format!("\nhint: files can have at most {most} MiB; the setting `bash.maxFileSize` sets the limit"),
             false => String::new(),
         }
     }
@@ -389,7 +389,7 @@ fn too_large_for_programs(output: &str, session: &ShellSession) -> Option<String
     let (name, bytes) = failed.then(|| session.oversized().into_iter().next()).flatten()?;
     let kilobytes = bytes / 1024;
     Some(format!(
-        "The variable {name} is exported and holds {kilobytes} KiB: no program can be started with it. \
-         `unset {name}` ends that; the shell's own commands work meanwhile."
+        "The exported variable {name} has {kilobytes} KiB, too much to start a program. \
+         Run `unset {name}`; the shell's builtins still work."
     ))
 }

@@ -194,7 +194,7 @@ async fn the_users_commands_get_a_terminal_when_they_need_one() {
             (Err(problem), None) => {
                 let problem = problem.to_string();
                 assert!(
-                    problem.contains("needs a terminal, and `--no-pty`") && problem.contains("\nhint: "),
+                    problem.contains("needs a terminal, which `--no-pty`") && problem.contains("\nhint: "),
                     "{problem}"
                 );
             }

@@ -69,7 +69,7 @@ async fn results_read_as_the_model_expects() {
         (json!({"command": "x", "cwd": "file"}), format!("ERROR Working directory is not a directory: {shown}/file")),
         (json!({"command": "x", "env": {"1X": ""}}), "ERROR Invalid bash env name: 1X".into()),
         (json!({"command": " "}), "ERROR The command is empty".into()),
-        (json!({"command": "a\u{0}b"}), "ERROR The command contains a NUL character, which no shell can take".into()),
+        (json!({"command": "a\u{0}b"}), "ERROR The command contains a NUL character, which no shell accepts".into()),
     ] {
         assert_eq!(says(&at, arguments.clone()).await, expect, "{arguments}");
     }
@@ -480,7 +480,7 @@ async fn settings_are_minded() {
     let blocked = call(&strict, json!({"command": "git log 2>&1 | head -3"})).await.unwrap_err().to_string();
     assert_eq!(blocked, "Blocked: no\n\nOriginal command: git log 2>&1 | head -3");
     let fixed = text_of(&call(&bash, json!({"command": "git --version 2>&1 | head -1"})).await.unwrap());
-    assert!(fixed.contains("`2>&1 | head -1` was left off"), "{fixed}");
+    assert!(fixed.contains("`2>&1 | head -1` was removed"), "{fixed}");
 }
 
 #[test]
@@ -528,7 +528,11 @@ async fn a_fork_bomb_is_told_of() {
     let bash = with_options(folder.path(), &BashOptions { max_processes: 50, ..BashOptions::default() }, &[]);
     let bomb = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 300; }; f 8";
     let output = call(&bash, json!({"command": bomb})).await.unwrap();
-    assert!(output.is_error && text_of(&output).contains("it had more than 50 processes"), "{}", text_of(&output));
+    assert!(
+        output.is_error && text_of(&output).contains("it exceeded the limit of 50 processes"),
+        "{}",
+        text_of(&output)
+    );
     assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
 }
 
@@ -539,7 +543,7 @@ async fn a_command_that_takes_too_much_is_told_which_limit_it_met() {
     let options = BashOptions { max_memory: 200, max_file_size: 2, ..BashOptions::default() };
     let bash = with_options(folder.path(), &options, &[]);
     for (command, told) in [
-        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "more than 200 MiB of memory"),
+        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "the limit of 200 MiB of memory"),
         ("head -c 3000000 /dev/zero > big", "`bash.maxFileSize`"),
     ] {
         let output = call(&bash, json!({"command": command})).await.unwrap();

@@ -123,7 +123,7 @@ impl SessionShell {
             full_screen.map(|program| program.name.as_str()).or(asked.map(str::trim)).filter(|_| !offered)
         {
             return Err(ToolError::reply(format!(
-                "`{name}` needs a terminal, and `--no-pty` or PI_NO_PTY=1 switches that off\n\
+                "`{name}` needs a terminal, which `--no-pty` or PI_NO_PTY=1 turns off\n\
                  hint: start omp without them, or run it in another window"
             )));
         }
@@ -131,10 +131,10 @@ impl SessionShell {
     }
 }
 
-/// Before a command of the user that needs a terminal, although it is not known to.
+/// The user puts this before a command that needs a terminal but is not in the list.
 const PREFIX: &str = "pty ";
 
-/// Whether the command failed as programs do that want to ask and cannot.
+/// Whether the command failed because it could not prompt.
 fn wanted_terminal(ended: &UserCommand) -> bool {
     const COMPLAINTS: [&str; 7] = [
         "a terminal is required",

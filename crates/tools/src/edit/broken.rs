@@ -15,13 +15,13 @@ pub fn newly_broken(edit: &FileEdit) -> Option<String> {
     let language = Language::detect(Path::new(path), after).filter(|language| !language.is_prose())?;
     let problem = first_error(after, language).ok()??;
     let Some(before) = &edit.before else {
-        return Some(format!("{path}, which is new, does not parse as {language}, first at {problem}"));
+        return Some(format!("the new file {path} does not parse as {language}, first at {problem}"));
     };
     // A file that did not parse before may use another dialect, so nothing can be concluded.
     first_error(source(before)?, language)
         .ok()?
         .is_none()
-        .then(|| format!("{path} does not parse as {language} any more since this edit, first at {problem}"))
+        .then(|| format!("{path} no longer parses as {language} after this edit, first at {problem}"))
 }
 
 fn source(file: &TextFile) -> Option<&str> {

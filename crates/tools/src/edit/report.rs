@@ -10,7 +10,7 @@ use crate::files::{Files, header};
 
 /// Limits the stored diff of one file, because a session file keeps it forever.
 const MAX_DIFF_BYTES: usize = 256 * 1024;
-/// Limits the texts that are compared only for the screen.
+/// Size limit of texts that are compared only for display.
 const MAX_COMPARED_BYTES: usize = 4 * 1024 * 1024;
 
 pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
@@ -90,7 +90,7 @@ fn bounded(mut diff: String) -> String {
     if diff.len() > MAX_DIFF_BYTES {
         let end = diff.as_bytes()[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         diff.truncate(end);
-        diff.push_str("\\ The rest of this diff is too long to be kept.\n");
+        diff.push_str("\\ The rest of this diff is too long to store.\n");
     }
     diff
 }

@@ -176,6 +176,6 @@ fn a_huge_diff_is_not_kept_whole() {
     let output = scratch.call(&tool(&scratch), json!({"input": input})).unwrap();
     assert!(output.content[0].as_text().unwrap().len() < 4000);
     let diff = output.details.unwrap()["diff"].as_str().unwrap().to_owned();
-    assert!(diff.len() < 300_000 && diff.ends_with("too long to be kept.\n"));
+    assert!(diff.len() < 300_000 && diff.ends_with("too long to store.\n"));
     assert_eq!(scratch.get("a"), "some text\n");
 }

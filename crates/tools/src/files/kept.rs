@@ -116,7 +116,7 @@ fn reading() {
     assert!(!missing.contains("id.rs,") && !missing.contains("id.rs?"), "no hints from there: {missing}");
     kept.refused(&kept.read, json!({"path": "/dev/zero"}), "a character device");
     let listing = kept.scratch.text(&kept.read, json!({"path": "."}));
-    assert!(listing.contains("own.rs") && listing.contains("(1 entry kept from the model)"), "{listing}");
+    assert!(listing.contains("own.rs") && listing.contains("(1 entry hidden from the model)"), "{listing}");
     assert!(!listing.lines().any(|line| line.trim_start().starts_with("keys")), "{listing}");
     // Allowed by its own name, but not through a link inside the repository.
     assert!(kept.scratch.text(&kept.read, json!({"path": "~/open.rs"})).contains("fn open()"));
@@ -183,7 +183,7 @@ fn editing_moving_and_deleting() {
 #[test]
 fn looking_for_files_and_their_contents() {
     let kept = Kept::new();
-    let left_out = "kept from the model and left out";
+    let left_out = "hidden from the model and left out";
     for paths in [json!(["."]), json!([".", "~/keys"]), json!(["**/*.rs", "home/keys/*.rs", "own.rs"])] {
         let arguments = json!({"pattern": "token", "paths": paths});
         kept.refused(&kept.search, arguments, left_out);

@@ -91,7 +91,7 @@ impl Tool for Find {
             let watcher = Watcher::new(progress, files.paths());
             let newest = scope.walk(hidden, true).newest(limit, files.scans(), stop, &|met| watcher.see(met));
             if newest.report.stopped {
-                return Err(ToolError::reply("find timed out after 5s\nhint: name fewer or deeper `paths`"));
+                return Err(ToolError::reply("find timed out after 5s\nhint: give fewer or more specific `paths`"));
             }
             Ok(report(&newest, &scope, limit, &files))
         })

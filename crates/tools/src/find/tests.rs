@@ -129,7 +129,7 @@ async fn huge_trees_are_cut_and_that_is_said() {
     for (tool, arguments) in calls {
         let output = crate::scratch::run(&*tool, arguments, &ToolCx::detached("call")).await.unwrap();
         let text: String = output.content.iter().filter_map(Content::as_text).collect();
-        assert!(text.contains("[Only 4 files and folders were looked at, there are more"), "{text}");
+        assert!(text.contains("[Only 4 files and folders were searched, there are more"), "{text}");
     }
 }
 

@@ -80,8 +80,8 @@ impl Jobs {
         if running < self.max_running {
             return Ok(());
         }
-        let hint = "hint: wait for one with `job` or cancel one; the setting `async.maxJobs` holds the limit";
-        Err(ToolError::reply(format!("{running} background jobs are running already\n{hint}")))
+        let hint = "hint: wait for one with `job` or cancel one; the setting `async.maxJobs` sets the limit";
+        Err(ToolError::reply(format!("{running} background jobs are already running\n{hint}")))
     }
 
     /// Turns a running command into a job and returns its id.

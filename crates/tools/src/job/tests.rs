@@ -72,7 +72,7 @@ async fn jobs_are_bounded_and_can_be_cancelled() {
         call(&bash, json!({"command": "sleep 300", "async": true})).await.unwrap();
     }
     let refused = says(&bash, json!({"command": "sleep 300", "async": true})).await;
-    assert!(refused.starts_with("ERROR 2 background jobs are running already\nhint:"), "{refused}");
+    assert!(refused.starts_with("ERROR 2 background jobs are already running\nhint:"), "{refused}");
     let cancelled = says(&job, json!({"cancel": ["bash-1"]})).await;
     assert!(cancelled.starts_with("bash-1 cancelled ("), "{cancelled}");
     assert!(cancelled.ends_with(" s; the command had printed nothing"), "{cancelled}");

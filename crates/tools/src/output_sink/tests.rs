@@ -130,7 +130,7 @@ fn without_artifacts_the_reason_is_told() {
     let mut sink = OutputSink::new(Arc::new(NoArtifacts), "bash");
     sink.push("many\n".repeat(20_000).as_bytes());
     let summary = sink.finish();
-    assert!(summary.text.contains("could not be kept: this session keeps no files"), "{}", summary.text);
+    assert!(summary.text.contains("could not be saved: this session stores no files"), "{}", summary.text);
     assert_eq!(summary.truncation.unwrap().artifact_id, None);
 }
 

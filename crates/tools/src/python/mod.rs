@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Limits the newest output in a partial result.
 const PROGRESS_BYTES: usize = 8 * 1024;
-const RESTARTED: &str = "Python was restarted: what was defined before is gone.";
+const RESTARTED: &str = "Python was restarted: earlier definitions are lost.";
 
 /// A handle to the session's Python process, which starts on first use.
 #[derive(Clone)]
@@ -163,7 +163,7 @@ impl CellRun {
 }
 
 fn lost(error: io::Error) -> String {
-    format!("the connection to Python is lost: {error}\nhint: the next line restarts it")
+    format!("the connection to Python was lost: {error}\nhint: the next line restarts it")
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub fn read(reader: &ReadCall, path: ResolvedPath, address: ArchiveAddress<'_>) 
         ContentKind::Document(format) => document::show(reader, &shown, data, format, selector),
         ContentKind::Text => match binary_reason(head) {
             Some(reason) => Err(ToolError::Reply(format!(
-                "{} holds {reason} ({}) and is not shown as text\nhint: unpack it with a shell command",
+                "{} contains {reason} ({}) and is not shown as text\nhint: unpack it with a shell command",
                 shown.display,
                 bytes(data.len() as u64)
             ))),
@@ -79,12 +79,12 @@ fn listing(path: &ResolvedPath, inner: &str, folder: &ArchiveFolder) -> Output<D
         shown += 1;
     }
     if folder.children.is_empty() {
-        text.push_str("\n(nothing in it)");
+        text.push_str("\n(empty)");
     }
     let notes = [
         (folder.children.len() - shown, "not shown; read one by its name, or list all with tar -tf or unzip -l"),
-        (folder.not_listed, "further in the archive only counted; tar -tf or unzip -l lists them"),
-        (folder.unreachable, "whose names lead out of the archive cannot be opened"),
+        (folder.not_listed, "more in the archive; tar -tf or unzip -l lists them"),
+        (folder.unreachable, "with names outside the archive cannot be opened"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
         text.push_str(&format!("\n({} {note})", plural(count, "entry", "entries")));

@@ -79,7 +79,8 @@ pub fn read(files: &Files, uri: &ConflictUri) -> Result<Output<Details>, ToolErr
     let text = text::fitting(&numbered);
     let shown = text.lines().count();
     let is_cut = text.len() < numbered.len();
-    let go_on = || format!("{} of {count} lines are shown; {}:{} goes on", shown, conflict.display, first + shown - 1);
+    let go_on =
+        || format!("{} of {count} lines are shown; {}:{} continues", shown, conflict.display, first + shown - 1);
     let notes = is_cut.then(go_on).into_iter().collect();
     let (from, to) = conflict.lines();
     let title = Some(format!("conflict #{id} in {}, lines {from}-{to}", conflict.display));
@@ -118,7 +119,7 @@ mod tests {
         scratch.put("long", long.as_bytes());
         assert!(read("long").contains("#2 at lines 2-4004"));
         let shown = read("conflict://2");
-        assert!(shown.ends_with("\n3001:x\n(3000 of 4003 lines are shown; long:3001 goes on)"), "{}", shown.len());
+        assert!(shown.ends_with("\n3001:x\n(3000 of 4003 lines are shown; long:3001 continues)"), "{}", shown.len());
         scratch.put("many", "<<<<<<< a\n1\n||||||| o\n=======\n>>>>>>> b\n".repeat(22).as_bytes());
         assert!(
             read("many").contains("#22 at lines 96-100 and 2 more (many:conflicts lists all); "),

@@ -27,7 +27,7 @@ pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<ContentKind, T
         Some(Format::Html) if selector.markdown => Ok(ContentKind::Document(Format::Html)),
         Some(format) if format != Format::Html && !selector.raw => Ok(ContentKind::Document(format)),
         None if selector.markdown => Err(ToolError::Reply(format!(
-            "{name} is no document, so there is nothing to make Markdown of\nhint: leave out :md"
+            "{name} is not a document and cannot be shown as Markdown\nhint: leave out :md"
         ))),
         _ => Ok(ContentKind::Text),
     }
@@ -51,7 +51,7 @@ pub fn whole(files: &Files, path: &ResolvedPath, most: u64) -> Result<Vec<u8>, T
 
 pub fn too_large(display: &str, size: u64, most: u64) -> ToolError {
     ToolError::Reply(format!(
-        "{display} has {}; at most {} of its kind are read\nhint: make a smaller copy of it and read that",
+        "{display} has {}; at most {} of its kind are read\nhint: make a smaller copy and read that",
         bytes(size),
         bytes(most)
     ))

@@ -26,7 +26,7 @@ pub fn show(
     let notes = match left_out.len() {
         0 => Vec::new(),
         _ => {
-            vec![format!("left out: {}; a program made for the format may show it, through bash", left_out.join("; "))]
+            vec![format!("left out: {}; a program for the format may show it, through bash", left_out.join("; "))]
         }
     };
     let title = Some(format!("[{}] {} as Markdown", path.display, format.name()));

@@ -32,10 +32,10 @@ pub fn read(files: &Files, path: &ResolvedPath, held: &OpenedPath) -> Result<Out
         text.push_str(&tree);
     }
     if lines.iter().any(|line| line.trim_start().starts_with("… ")) {
-        text.push_str("\n(… stands for entries left out; read the folder itself, or list it with find)");
+        text.push_str("\n(… marks entries left out; read the folder itself, or list it with find)");
     }
     if shown < total {
-        text.push_str(&format!("\n({} lines of this listing are not shown; read a folder below it)", total - shown));
+        text.push_str(&format!("\n({} lines of this listing are not shown; read a subfolder)", total - shown));
     }
     let display = DisplayContent { text: tree, start_line: 1, line_numbers: Vec::new() };
     let details = Details {

@@ -62,6 +62,6 @@ fn described(picture: &PreparedPicture, kind: PictureFormat, size: u64) -> Strin
     }
     let (width, height) = picture.sent;
     let sent = bytes(picture.data.len() as u64);
-    let moving = if kind == PictureFormat::Gif { " (of an animation only the first picture)" } else { "" };
+    let moving = if kind == PictureFormat::Gif { " (only the first frame of an animation)" } else { "" };
     format!("{original}; shown as {}, {sent}, {width} × {height}{moving}; the file is unchanged", picture.mime_type)
 }

@@ -38,7 +38,7 @@ pub fn explain(files: &Files, path: &ResolvedPath, error: FileError) -> ToolErro
     };
     let unseen = match looked_at_all {
         true => String::new(),
-        false => format!(" (only {MAX_ENTRIES} entries of the working folder were looked at)"),
+        false => format!(" (only {MAX_ENTRIES} entries of the working folder were searched)"),
     };
     ToolError::Reply(format!("{error}\n{hint}{unseen}"))
 }

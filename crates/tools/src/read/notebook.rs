@@ -47,7 +47,7 @@ fn outputs(notebook: &NotebookFile, text: &TextFile, selector: &Selector) -> Str
             continue;
         }
         if !shown.is_empty() && shown.len() + output.len() > MAX_OUTPUT_BYTES {
-            shown.push_str(&format!("\n[more outputs, of cell:{index} and on; read from line {number} to see them]"));
+            shown.push_str(&format!("\n[more outputs from cell:{index} on; read from line {number} to see them]"));
             break;
         }
         shown.push_str(&format!("\n# output of cell:{index}\n{}", output.trim_end()));

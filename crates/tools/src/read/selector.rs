@@ -93,7 +93,9 @@ fn tail(part: &str, digits: &str, selector: &mut Selector) -> SelectorPart {
     selector.tail = digits.parse().ok().filter(|count| *count > 0);
     match selector.tail {
         Some(_) => SelectorPart::Taken,
-        None => SelectorPart::Wrong(format!("\":{part}\" is no number of lines\nhint: :-50 shows the last 50 lines")),
+        None => {
+            SelectorPart::Wrong(format!("\":{part}\" is not a number of lines\nhint: :-50 shows the last 50 lines"))
+        }
     }
 }
 

@@ -52,7 +52,7 @@ impl Summary {
         let Elided { elided_spans, elided_lines, .. } = self.elided();
         let named: Vec<String> = self.hidden().take(MAX_NAMED).collect();
         format!(
-            "outline: {} lines in {} are left out where … stands; read those you need, as {display}:{}, or all with {display}:1-{}",
+            "outline: {} lines in {} are left out, marked …; read those you need with {display}:{}, or all with {display}:1-{}",
             grouped(elided_lines as u64),
             plural(elided_spans, "place", "places"),
             named.join(","),

@@ -19,13 +19,15 @@ pub fn read(
     let tail = tail_window(file, count, text::LIMITS)
         .map_err(|error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display)))?;
     let lines = plural(tail.lines.len(), "line", "lines");
-    let mut notes =
-        vec![format!("the last {lines} of {}; numbers are not known, for the file is read from its end", bytes(size))];
+    let mut notes = vec![format!(
+        "the last {lines} of {}; line numbers are unknown because the file is read from its end",
+        bytes(size)
+    )];
     if tail.first_is_cut {
-        notes.push("only the end of this line is shown: it alone is longer than what fits".into());
+        notes.push("only the end of this line is shown: it is too long".into());
     } else if tail.stopped_by_limit || tail.lines.len() < count && !tail.from_start {
         notes.push(format!(
-            "{count} lines were asked for, and no more fit; {}:LINE-LINE shows those before, counted from the start",
+            "{count} lines were requested, but no more fit; {}:LINE-LINE shows earlier ones, counted from the start",
             path.display
         ));
     }

@@ -43,15 +43,15 @@ fn a_file_as_the_reference_program_shows_it() {
 fn ranges() {
     let scratch = Scratch::new(&[("a", "1\n2\n3\n4\n5\n"), ("b:2", "colon\n"), ("empty", "")]);
     for (path, want) in [
-        ("a:2-3", "[a#7ffe]\n2:2\n3:3\n(2 lines follow, up to line 5; go on with a:4)"),
+        ("a:2-3", "[a#7ffe]\n2:2\n3:3\n(2 lines follow, up to line 5; continue with a:4)"),
         ("a:4", "[a#7ffe]\n4:4\n5:5"),
-        ("a:2+1", "[a#7ffe]\n2:2\n(3 lines follow, up to line 5; go on with a:3)"),
+        ("a:2+1", "[a#7ffe]\n2:2\n(3 lines follow, up to line 5; continue with a:3)"),
         ("a:4-99", "[a#7ffe]\n4:4\n5:5"),
         ("a:1-2,4-9", "[a#7ffe]\n1:1\n2:2\n…\n4:4\n5:5"),
         ("a:4,1", "[a#7ffe]\n1:1\n2:2\n3:3\n4:4\n5:5"),
-        ("a:1+1,3+1,9:raw", "1\n…\n3\n(2 lines follow, up to line 5; go on with a:4)"),
+        ("a:1+1,3+1,9:raw", "1\n…\n3\n(2 lines follow, up to line 5; continue with a:4)"),
         ("a:raw", "1\n2\n3\n4\n5"),
-        ("a:2-3:raw", "2\n3\n(2 lines follow, up to line 5; go on with a:4)"),
+        ("a:2-3:raw", "2\n3\n(2 lines follow, up to line 5; continue with a:4)"),
         ("a:6", "error: Line 6 is past the end of a, which has 5 lines"),
         (
             "a:3-2",
@@ -83,21 +83,24 @@ fn long_files_and_lines_are_cut_and_say_so() {
             .as_bytes(),
     );
     let shown = text(&scratch, "lines");
-    assert!(shown.ends_with("\n500:500\n(shown up to line 500 of 7,000, 6,500 lines not shown; go on with lines:501)"));
+    assert!(
+        shown.ends_with("\n500:500\n(shown up to line 500 of 7,000, 6,500 lines not shown; continue with lines:501)")
+    );
     let shown = text(&scratch, "lines:501");
-    assert!(shown.ends_with("(shown up to line 1000 of 7,000, 6,000 lines not shown; go on with lines:1001)"));
+    assert!(shown.ends_with("(shown up to line 1000 of 7,000, 6,000 lines not shown; continue with lines:1001)"));
     let shown = text(&scratch, "lines:1-7000");
-    assert!(shown.ends_with("(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)"));
+    assert!(shown.ends_with("(shown up to line 3000 of 7,000, 4,000 lines not shown; continue with lines:3001)"));
     assert!(text(&scratch, "lines:-2000").contains("]\n5001:5001\n"));
     let shown = text(&scratch, "lines:2000-6000");
     assert!(
-        shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; go on with lines:5000)"),
+        shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; continue with lines:5000)"),
         "{}",
         &shown[shown.len() - 200..]
     );
     let shown = text(&scratch, "lines:1-2900,4000-4999");
     assert!(
-        shown.ends_with("\n4099:4099\n(shown up to line 4099 of 7,000, more lines not shown; go on with lines:4100)")
+        shown
+            .ends_with("\n4099:4099\n(shown up to line 4099 of 7,000, more lines not shown; continue with lines:4100)")
     );
     let shown = text(&scratch, "wide");
     assert!(
@@ -108,7 +111,7 @@ fn long_files_and_lines_are_cut_and_say_so() {
     assert!(shown.len() > 50_000 && shown.len() < 52_000 && shown.contains("(line 2 cut: 3,000,000 bytes long"));
     let shown = text(&scratch, "big");
     assert!(
-        shown.len() < 52 * 1024 && shown.contains("75 lines not shown; go on with big:26"),
+        shown.len() < 52 * 1024 && shown.contains("75 lines not shown; continue with big:26"),
         "{}",
         &shown[shown.len() - 200..]
     );
@@ -121,14 +124,14 @@ fn the_number_of_lines_is_set() {
     let with =
         |lines: f64| tool(&scratch).with_options(&ReadOptions { default_lines: lines, ..ReadOptions::default() });
     for (lines, path, want) in [
-        (10.0, "a", "\n10:10\n(shown up to line 10 of 50, 40 lines not shown; go on with a:11)"),
-        (10.0, "a:11", "\n20:20\n(shown up to line 20 of 50, 30 lines not shown; go on with a:21)"),
-        (10.0, "a:1-2,5", "\n14:14\n(shown up to line 14 of 50, more lines not shown; go on with a:15)"),
-        (10.0, "a:raw", "\n10\n(shown up to line 10 of 50, 40 lines not shown; go on with a:11)"),
-        (10.0, "a:1-30", "\n30:30\n(20 lines follow, up to line 50; go on with a:31)"),
+        (10.0, "a", "\n10:10\n(shown up to line 10 of 50, 40 lines not shown; continue with a:11)"),
+        (10.0, "a:11", "\n20:20\n(shown up to line 20 of 50, 30 lines not shown; continue with a:21)"),
+        (10.0, "a:1-2,5", "\n14:14\n(shown up to line 14 of 50, more lines not shown; continue with a:15)"),
+        (10.0, "a:raw", "\n10\n(shown up to line 10 of 50, 40 lines not shown; continue with a:11)"),
+        (10.0, "a:1-30", "\n30:30\n(20 lines follow, up to line 50; continue with a:31)"),
         (10.0, "a:-30", "\n50:50"),
-        (0.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; go on with a:2)"),
-        (-3.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; go on with a:2)"),
+        (0.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; continue with a:2)"),
+        (-3.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; continue with a:2)"),
         (1e99, "a", "\n50:50"),
     ] {
         let shown = scratch.text(&with(lines), json!({"path": path}));
@@ -143,13 +146,13 @@ fn huge_files_are_streamed_and_have_no_tag() {
     let shown = text(&scratch, "huge:1000000-1000001");
     assert_eq!(
         shown,
-        "[huge]\n1000000:0123456789abcde\n1000001:0123456789abcde\n(with 16MB the file is too large to be edited by lines, so it has no tag)"
+        "[huge]\n1000000:0123456789abcde\n1000001:0123456789abcde\n(the file has 16MB, too much to edit by lines, so it has no tag)"
     );
     assert!(
         text(&scratch, "huge:9000000")
             .starts_with("error: Line 9000000 is past the end of huge, which has 1100000 lines")
     );
-    assert!(text(&scratch, "huge").contains("more lines not shown; go on with huge:501)"));
+    assert!(text(&scratch, "huge").contains("more lines not shown; continue with huge:501)"));
 }
 
 #[test]
@@ -166,8 +169,8 @@ fn other_data() {
     let scratch = Scratch::new(&[]);
     scratch.put("bin", b"\x7fELF\0\0");
     scratch.put("wide", b"\xff\xfea\0");
-    assert!(text(&scratch, "bin").starts_with("error: bin holds binary data (6B)"));
-    assert!(text(&scratch, "wide").starts_with("error: wide holds UTF-16 text"));
+    assert!(text(&scratch, "bin").starts_with("error: bin contains binary data (6B)"));
+    assert!(text(&scratch, "wide").starts_with("error: wide contains UTF-16 text"));
 }
 
 #[test]
@@ -262,7 +265,7 @@ fn an_artifact_is_shown_as_it_is() {
     let tool = Read::new(scratch.files.clone(), Arc::new(Router::new(artifacts)));
     let read = |path: &str| scratch.text(&tool, json!({"path": path}));
     assert_eq!(read("artifact://3"), "one\ntwo\nthree");
-    assert_eq!(read("artifact://3:2-2"), "two\n(1 lines follow, up to line 3; go on with artifact://3:3)");
+    assert_eq!(read("artifact://3:2-2"), "two\n(1 lines follow, up to line 3; continue with artifact://3:3)");
     assert_eq!(read("artifact://4"), "error: artifact://4 does not exist; there are: 3");
     assert_eq!(read("artifact://x"), "error: artifact:// ID must be numeric, got: x");
 }

@@ -168,7 +168,7 @@ fn refuse_binary(file: &mut File, path: &ResolvedPath, size: u64) -> Result<(), 
     file.rewind().map_err(io_error)?;
     match binary_reason(&head) {
         Some(reason) => Err(ToolError::Reply(format!(
-            "{} holds {reason} ({}) and is not shown as text\nhint: look at it with a program made for its format, through bash",
+            "{} contains {reason} ({}) and is not shown as text\nhint: open it with a program for its format, through bash",
             path.display,
             bytes(size)
         ))),
@@ -269,17 +269,15 @@ impl<'a> ShownText<'a> {
         let revealed = lines.iter().zip(&self.window.lines).any(|((_, shown), line)| *shown != line.text);
         if revealed {
             notes.push(
-                "characters that cannot be seen are shown as <U+XXXX>; the file holds the characters themselves".into(),
+                "characters that cannot be seen are shown as <U+XXXX>; the file contains the characters themselves"
+                    .into(),
             );
         }
         if self.window.lines.iter().any(|line| line.text.contains('\u{fffd}')) {
             notes.push("bytes that are not UTF-8 are shown as \u{fffd}; lines that are not edited keep them".into());
         }
         if !self.tagged {
-            notes.push(format!(
-                "with {} the file is too large to be edited by lines, so it has no tag",
-                bytes(self.size)
-            ));
+            notes.push(format!("the file has {}, too much to edit by lines, so it has no tag", bytes(self.size)));
         }
         notes
     }
@@ -300,7 +298,7 @@ impl<'a> ShownText<'a> {
 
     fn left_out(&self) -> Option<String> {
         let last = self.window.lines.last()?.number;
-        let go_on = format!("go on with {}:{}", self.path.display, last + 1);
+        let go_on = format!("continue with {}:{}", self.path.display, last + 1);
         let total = self.window.total_lines;
         if self.window.stopped_by_limit {
             let wanted = self.selector.ranges.last().and_then(|(_, wanted)| *wanted);

@@ -37,7 +37,7 @@ impl Canvas {
         work: impl FnOnce() -> Result<String, String> + Send + 'static,
     ) -> Result<String, String> {
         if self.busy.swap(true, Ordering::AcqRel) {
-            return Err("another diagram is still being drawn\nhint: draw a simpler one later".to_owned());
+            return Err("another diagram is still being drawn\nhint: try again later".to_owned());
         }
         let (sender, receiver) = oneshot::channel();
         let free = Free(self.busy.clone());
@@ -49,7 +49,7 @@ impl Canvas {
         started.map_err(|error| format!("cannot start drawing: {error}"))?;
         match tokio::time::timeout(MAX_WAIT, receiver).await {
             Ok(Ok(drawn)) => drawn,
-            Ok(Err(_)) => Err("the renderer broke down over this diagram\nhint: simplify it".to_owned()),
+            Ok(Err(_)) => Err("the renderer failed on this diagram\nhint: simplify it".to_owned()),
             Err(_) => Err(format!("the diagram was not drawn within {} s\nhint: simplify it", MAX_WAIT.as_secs())),
         }
     }
@@ -89,7 +89,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let canvas = Canvas::default();
         let broken = runtime.block_on(canvas.on_its_own_thread(|| panic!("on purpose")));
-        assert!(broken.unwrap_err().starts_with("the renderer broke down"));
+        assert!(broken.unwrap_err().starts_with("the renderer failed"));
         // The thread clears the flag while it unwinds, after it dropped the sender, so it may still be set for a moment.
         while canvas.busy.load(Ordering::Acquire) {
             std::thread::yield_now();

@@ -43,10 +43,10 @@ impl Tool for Rewind {
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         let report = params.report.trim();
         if report.is_empty() {
-            return Err(ToolError::reply("Report cannot be empty. Nothing else of the exploration would stay."));
+            return Err(ToolError::reply("Report cannot be empty. Nothing else of the exploration is kept."));
         }
         let details = Details { report: report.to_owned(), rewound: true };
-        Ok(Output::text("The report takes the place of the exploration.", details))
+        Ok(Output::text("The report replaces the exploration.", details))
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {

@@ -128,7 +128,7 @@ impl Tool for Search {
 }
 
 fn timed_out() -> ToolError {
-    ToolError::reply("search timed out after 30s\nhint: name fewer or deeper `paths`")
+    ToolError::reply("search timed out after 30s\nhint: give fewer or more specific `paths`")
 }
 
 #[cfg(test)]

@@ -78,7 +78,9 @@ pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
     let mut notes = Vec::new();
     if report.capped {
         let looked_at = format::grouped(files.scans().policy().max_entries as u64);
-        notes.push(format!("[Only {looked_at} files and folders were looked at, there are more; name deeper `paths`]"));
+        notes.push(format!(
+            "[Only {looked_at} files and folders were searched, there are more; give more specific `paths`]"
+        ));
     }
     if report.unreadable > 0 {
         let unreadable = format::plural(report.unreadable, "file or folder", "files or folders");
@@ -86,7 +88,7 @@ pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
     }
     if report.kept > 0 {
         let kept = format::plural(report.kept, "file or folder is", "files or folders are");
-        notes.push(format!("{kept} kept from the model and left out"));
+        notes.push(format!("{kept} hidden from the model and left out"));
     }
     notes
 }
@@ -102,7 +104,7 @@ pub(crate) async fn run_with_stop<T: Send + 'static>(
     let stop = move || flag.load(Ordering::Relaxed) || Instant::now() >= deadline;
     let result = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(stopped);
-    result.map_err(|error| ToolError::Reply(format!("the search broke off: {error}")))?
+    result.map_err(|error| ToolError::Reply(format!("the search failed: {error}")))?
 }
 
 struct StopOnDrop(Arc<AtomicBool>);

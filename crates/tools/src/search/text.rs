@@ -122,7 +122,7 @@ fn notes(
         notes.push(format!("[Matches {}-{end} of {} in {files}{next}]", skip + 1, format::grouped(total)));
     }
     if lines_truncated(page) {
-        notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them whole]"));
+        notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them in full]"));
     }
     notes.extend(pattern.mended.clone());
     notes.extend(walk_notes(&found.report, files));

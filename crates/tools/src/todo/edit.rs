@@ -131,7 +131,7 @@ fn find(text: &str, phases: &[Phase], only_tasks: bool) -> Result<TodoTarget, St
             (_, many) => return Err(unclear(text, many)),
         }
     }
-    let what = if only_tasks { "task" } else { "task and no phase" };
+    let what = if only_tasks { "task" } else { "task or phase" };
     Err(format!("no {what} is called \"{text}\""))
 }
 
@@ -139,7 +139,7 @@ fn unclear(text: &str, candidates: &[String]) -> String {
     let named: Vec<String> = candidates.iter().take(MAX_NAMED).map(|candidate| format!("\"{candidate}\"")).collect();
     let more = candidates.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("\"{text}\" may mean {}{more}\nhint: write more of it", named.join(", "))
+    format!("\"{text}\" is ambiguous: {}{more}\nhint: write more of it", named.join(", "))
 }
 
 fn same(one: &str, other: &str) -> bool {

@@ -36,13 +36,13 @@ pub fn problems_of(phases: &[Phase]) -> Vec<String> {
         if phase.name.is_empty() {
             problems.push("Missing phase name".to_owned());
         } else if !names.insert(&phase.name) {
-            problems.push(format!("Phase \"{}\" is there twice", phase.name));
+            problems.push(format!("Phase \"{}\" appears twice", phase.name));
         }
         for content in phase.tasks.iter().map(|task| &task.content) {
             if content.is_empty() {
                 problems.push("Missing task content".to_owned());
             } else if !contents.insert(content) {
-                problems.push(format!("Task \"{content}\" is there twice"));
+                problems.push(format!("Task \"{content}\" appears twice"));
             }
         }
     }
@@ -194,7 +194,7 @@ fn find_task(phases: &[Phase], content: Option<&str>, errors: &mut Vec<String>) 
         .find_map(|(at, phase)| phase.tasks.iter().position(|task| task.content == content).map(|task| (at, task)));
     if found.is_none() {
         let empty = phases.iter().all(|phase| phase.tasks.is_empty());
-        let hint = if empty { " (the todo list is empty: make one with init first)" } else { "" };
+        let hint = if empty { " (the todo list is empty: create one with init first)" } else { "" };
         errors.push(format!("Task \"{content}\" not found{hint}"));
     }
     found

@@ -27,9 +27,9 @@ pub fn edited_phases(history: &[Message]) -> Option<Vec<Phase>> {
 /// The message after the user changed the list. `done` is the answer of [`super::TodoList::edit`].
 pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {
     let state = if phases.iter().all(|phase| phase.tasks.is_empty()) {
-        "It is empty now. Do not make a new one unless the user asks for it.".to_owned()
+        "It is empty now. Do not create a new one unless the user asks for it.".to_owned()
     } else {
-        format!("It is now:\n\n{}\nGo on from it and do not undo the change.", to_markdown(phases))
+        format!("It is now:\n\n{}\nContinue from it and do not undo the change.", to_markdown(phases))
     };
     format!("<system-reminder>\nThe user has changed the todo list by hand ({done}). {state}\n</system-reminder>")
 }
@@ -38,7 +38,7 @@ pub fn after_user_edit(done: &str, phases: &[Phase]) -> String {
 pub fn after_error(error: &str) -> String {
     format!(
         "<system-reminder>\nThe last todo call failed and changed nothing, so the user does not see your progress: \
-         {error}\nCall todo again with this put right before you go on.\n</system-reminder>"
+         {error}\nFix this and call todo again before you continue.\n</system-reminder>"
     )
 }
 
@@ -55,7 +55,7 @@ pub fn of_open_tasks(phases: &[Phase], reminder: u32, of: u32) -> Option<String>
     }
     Some(format!(
         "<system-reminder>\nYou stopped with {} of the todo list open:\n{}\nFinish them, or mark them done or dropped if \
-         that is what they are. If you need the user for them, say so and stop. (Reminder {reminder} of {of})\n\
+         they are. If you need the user for them, say so and stop. (Reminder {reminder} of {of})\n\
          </system-reminder>",
         if open.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", open.len()) },
         open.join("\n")

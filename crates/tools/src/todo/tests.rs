@@ -94,7 +94,7 @@ fn an_empty_list_says_how_to_begin() {
     let tool = Todo::new(Storage::Memory);
     let (text, _, failed) = call(&tool, json!([{"op": "done", "task": "x"}]));
     assert!(failed);
-    assert_eq!(text, "Errors: Task \"x\" not found (the todo list is empty: make one with init first)");
+    assert_eq!(text, "Errors: Task \"x\" not found (the todo list is empty: create one with init first)");
     assert_eq!(call(&tool, json!([{"op": "view"}])).0, "Todo list is empty.");
     assert_eq!(call(&tool, json!([{"op": "rm"}])).0, "Todo list cleared.");
     assert!(Scratch::new(&[]).text(&tool, json!({"ops": []})).starts_with("error: `ops` is empty"));
@@ -258,14 +258,14 @@ fn what_the_board_refuses() {
         ("append parser", "Task \"parser\" already exists"),
         ("start nine", "no task is called \"nine\""),
         ("start ship", "no task is called \"ship\""),
-        ("done nine", "no task and no phase is called \"nine\""),
-        ("rm pr", "\"pr\" may mean \"printer\", \"print tests\"\nhint: write more of it"),
+        ("done nine", "no task or phase is called \"nine\""),
+        ("rm pr", "\"pr\" is ambiguous: \"printer\", \"print tests\"\nhint: write more of it"),
     ] {
         let said = TodoEdit::parse(line, &board.phases()).and_then(|edit| board.edit(&edit)).unwrap_err();
         assert_eq!(said, want, "{line}");
     }
     for (markdown, want) in [
-        ("# A\n- [ ] x\n# A\n- [ ] x\n", "Phase \"A\" is there twice; Task \"x\" is there twice"),
+        ("# A\n- [ ] x\n# A\n- [ ] x\n", "Phase \"A\" appears twice; Task \"x\" appears twice"),
         ("words", "Line 1: unrecognized syntax \"words\""),
         (&"- [ ] x\n".repeat(501), "501 tasks are too many for one list; at most 500 fit"),
     ] {
@@ -296,7 +296,7 @@ fn what_the_model_is_told() {
     let board = TodoList::default();
     assert_eq!(remind::of_open_tasks(&board.phases(), 1, 3), None);
     let emptied = remind::after_user_edit("removed everything", &board.phases());
-    assert!(emptied.contains("(removed everything). It is empty now. Do not make a new one"), "{emptied}");
+    assert!(emptied.contains("(removed everything). It is empty now. Do not create a new one"), "{emptied}");
     board.import("# Build\n- [x] one\n- [ ] two\n").unwrap();
     let edited = remind::after_user_edit("completed \"one\"", &board.phases());
     assert!(

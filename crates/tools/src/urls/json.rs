@@ -186,5 +186,5 @@ fn absent(step: &QueryStep, value: &Value) -> String {
         Value::Bool(_) => "true or false".to_owned(),
         Value::Null => "null".to_owned(),
     };
-    format!("{step} leads nowhere: there is {there}")
+    format!("{step} does not exist: this is {there}")
 }

@@ -53,8 +53,8 @@ impl Resource for LocalResource {
         }
         let names = self.list()?;
         match names.len() {
-            0 if address.is_empty() => Ok(UrlContent::Text("nothing is kept under local:// yet".to_owned())),
-            0 => Err(format!("Local file not found: {}\nhint: nothing is kept under local:// yet", path.display)),
+            0 if address.is_empty() => Ok(UrlContent::Text("nothing is stored under local:// yet".to_owned())),
+            0 => Err(format!("Local file not found: {}\nhint: nothing is stored under local:// yet", path.display)),
             _ => Err(format!("Local file not found: {}\nhint: there are: {}", path.display, joined(&names))),
         }
     }

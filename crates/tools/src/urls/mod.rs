@@ -107,7 +107,7 @@ impl Router {
 
     fn unknown(&self, scheme: &str) -> String {
         let known: Vec<String> = self.resources.iter().map(|it| format!("{}://", it.scheme())).collect();
-        format!("there is no {scheme}:// in this session\nhint: what can be read is {}", known.join(", "))
+        format!("there is no {scheme}:// in this session\nhint: available are {}", known.join(", "))
     }
 }
 
@@ -184,7 +184,7 @@ fn listing(resource: &dyn Resource) -> Result<String, String> {
     let scheme = resource.scheme();
     let names = resource.list()?;
     if names.is_empty() {
-        return Ok(format!("nothing is kept under {scheme}:// yet"));
+        return Ok(format!("nothing is stored under {scheme}:// yet"));
     }
     let mut lines: Vec<String> = names.iter().take(MAX_LISTED).map(|name| format!("{scheme}://{name}")).collect();
     if names.len() > MAX_LISTED {

@@ -60,7 +60,7 @@ impl Resource for FoldersResource {
         let display = format!("{}://{address}", self.scheme);
         // Links are resolved before the comparison, because one could lead out.
         if !real_location(&absolute).starts_with(real_location(&known.folder)) {
-            return Err(format!("{display} leads out of its folder"));
+            return Err(format!("{display} points outside its folder"));
         }
         if !absolute.exists() {
             return Err(format!("File not found: {display}"));

@@ -149,16 +149,16 @@ fn addresses() {
         ("agent://Anna?q=.title[]", "null"),
         (
             "agent://Anna?q=.nine",
-            "error: \"nine\" leads nowhere: there is an object with the keys title, items, odd key",
+            "error: \"nine\" does not exist: this is an object with the keys title, items, odd key",
         ),
-        ("agent://Anna?q=.items[9]", "error: [9] leads nowhere: there is a list of 2"),
-        ("agent://Anna/items/x", "error: \"x\" leads nowhere: there is a list of 2"),
+        ("agent://Anna?q=.items[9]", "error: [9] does not exist: this is a list of 2"),
+        ("agent://Anna/items/x", "error: \"x\" does not exist: this is a list of 2"),
         ("agent://Anna/items?q=.a", "error: agent:// URL cannot combine path extraction with ?q="),
         ("agent://Anna/items:3", "error: agent://Anna: lines cannot be chosen together with a path into JSON"),
         ("agent://Anna?x=1", "error: ?x=1 is not understood\nhint: use ?q=.a.b[0]"),
         ("agent://Bob?q=.a", "error: Output Bob is not valid JSON: expected value at line 1 column 1"),
         ("history://", "## user\nhello\n\n## assistant\nhi"),
-        ("history://:2-2", "hello\n(3 lines follow, up to line 5; go on with history://:3)"),
+        ("history://:2-2", "hello\n(3 lines follow, up to line 5; continue with history://:3)"),
         ("history://a1..b2", "## user\nfrom a1 to b2"),
         ("history://a1", "## user\nfrom a1 to a1"),
         ("history://a1..b2:2", "from a1 to b2"),
@@ -168,7 +168,7 @@ fn addresses() {
         ("jobs://3", "error: Not found: 3\nAvailable: 1, 2"),
         (
             "skill://x",
-            "error: there is no skill:// in this session\nhint: what can be read is artifact://, agent://, local://, \
+            "error: there is no skill:// in this session\nhint: available are artifact://, agent://, local://, \
              history://, jobs://",
         ),
     ] {
@@ -179,10 +179,10 @@ fn addresses() {
 #[test]
 fn scratch_files_are_written_and_read() {
     let stage = stage(&[("session/secret.txt", "no")]);
-    assert_eq!(stage.read("local://"), "nothing is kept under local:// yet");
+    assert_eq!(stage.read("local://"), "nothing is stored under local:// yet");
     assert_eq!(
         stage.read("local://a.md"),
-        "error: Local file not found: local://a.md\nhint: nothing is kept under local:// yet"
+        "error: Local file not found: local://a.md\nhint: nothing is stored under local:// yet"
     );
     let written = stage.write("local://plans/a.json", "{\"a\": [1, 2]}\n");
     assert!(written.contains("Successfully wrote 14 bytes to local://plans/a.json"), "{written}");
@@ -290,7 +290,7 @@ fn rules_skills_and_memories_go_by_name() {
         ("skill://pdf/../../secret", "error: Path traversal (..) is not allowed in skill:// URLs"),
         ("skill://pdf//etc/passwd", "error: Absolute paths are not allowed in skill:// URLs"),
         #[cfg(unix)]
-        ("skill://pdf/link", "error: skill://pdf/link leads out of its folder"),
+        ("skill://pdf/link", "error: skill://pdf/link points outside its folder"),
         ("memory://root", "error: Unknown memory: root\nAvailable: none"),
     ] {
         assert_eq!(scratch.text(&tool, json!({"path": path})), want, "{path}");

@@ -25,7 +25,7 @@ pub fn write(files: &Files, uri: &ConflictUri, content: &str, raw: &str) -> Resu
     if uri.side.is_some() {
         return Err(ToolError::Reply(
             "a side of a conflict is read-only\n\
-             hint: write to `conflict://<id>`; a line `@ours`, `@theirs` or `@base` in the content stands for that side"
+             hint: write to `conflict://<id>`; a line `@ours`, `@theirs` or `@base` in the content is replaced by that side"
                 .into(),
         ));
     }
@@ -33,7 +33,7 @@ pub fn write(files: &Files, uri: &ConflictUri, content: &str, raw: &str) -> Resu
         ConflictId::One(id) => one(files, id, content)?,
         ConflictId::All => all(files, content, raw)?,
     };
-    let note = "Note: `conflict://` stands alone; leave the file in front of it out.";
+    let note = "Note: use `conflict://` alone, without a file before it.";
     Ok(if uri.had_file { super::with_note(output, note) } else { output })
 }
 

@@ -54,7 +54,7 @@ fn refuse_mistaken_read(typed: &str, content: &str) -> Result<(), ToolError> {
     }
     Err(ToolError::Reply(format!(
         "{typed} ends in a selector of `read`, there is no such file, and the content is empty; nothing was written\n\
-         hint: use `read`, or give the content if the file is really to be named so"
+         hint: use `read`, or give the content if the file should really have this name"
     )))
 }
 

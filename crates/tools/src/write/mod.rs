@@ -189,7 +189,7 @@ fn write(files: &Files, params: &Params, block_generated: bool) -> Result<Output
         WriteTarget::Database { typed, rows } => database::write(files, typed, &rows, &content)?,
         WriteTarget::File { typed } => file::write(files, typed, &content, block_generated)?,
     };
-    let note = "Note: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.";
+    let note = "Note: the content had a [path#TAG] header or LINE: prefixes from a read; they were removed.";
     Ok(if stripped { with_note(output, note) } else { output })
 }
 

@@ -72,7 +72,7 @@ fn huge_files_take_constant_memory() {
     assert!(most < 2 * MIB, "a range took {most} bytes");
     let (text, most) = read(folder.path(), "huge.log");
     assert!(
-        text.contains("500:first 499\n(shown up to line 500, more lines not shown; go on with huge.log:501)"),
+        text.contains("500:first 499\n(shown up to line 500, more lines not shown; continue with huge.log:501)"),
         "{text}"
     );
     assert!(most < 2 * MIB, "the beginning took {most} bytes");

@@ -1,4 +1,4 @@
-//! Keys as xterm sends them, whatever the outer terminal sent: its keys were decoded, and are encoded anew for the program.
+//! Encodes keys as xterm does, regardless of what the outer terminal sent.
 
 use crate::input::{Key, KeyCode, Mods};
 
@@ -85,7 +85,7 @@ fn number(code: u8, mods: Mods) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Modifiers as xterm numbers them. It knows no super key.
+/// Modifiers as xterm numbers them. It has no super key.
 fn modifier(mods: Mods) -> u8 {
     1 + [(Mods::SHIFT, 1), (Mods::ALT, 2), (Mods::CTRL, 4)]
         .iter()
@@ -94,7 +94,7 @@ fn modifier(mods: Mods) -> u8 {
         .sum::<u8>()
 }
 
-/// The numbers have gaps where keys of the VT220 had none.
+/// Returns the number that terminals send for F5 to F20. The numbers have gaps, as on the VT220's keyboard.
 fn function(at: u8) -> Option<u8> {
     const NUMBERS: [u8; 16] = [15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 29, 31, 32, 33, 34];
     NUMBERS.get(usize::from(at.checked_sub(5)?)).copied()

@@ -72,7 +72,7 @@ impl Tty {
             (input, GetConsoleMode(input, &mut found))
         };
         if input == INVALID || known == 0 || !crossterm::ansi_support::supports_ansi() {
-            let text = "the console understands no escape sequences\nhint: use `omp -p` for pipes and scripts";
+            let text = "the console does not support escape sequences\nhint: use `omp -p` for pipes and scripts";
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
         Ok(Self { input, found })

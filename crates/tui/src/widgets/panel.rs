@@ -31,7 +31,7 @@ enum Decoration {
     Full,
     /// The last row of the footer is part of the border.
     FooterInBorder,
-    /// The same, without rules between the sections.
+    /// Like `FooterInBorder`, but without rules between the sections.
     NoRules,
 }
 

@@ -120,7 +120,11 @@ fn what_cannot_be_said_is_refused_with_its_place() {
     check_refused(wrap(json!(7)), "parameters.properties.p", "a schema is an object");
     check_refused(wrap(json!({"anyOf": []})), "parameters.properties.p.anyOf", "one at least");
     check_refused(wrap(json!({"enum": []})), "parameters.properties.p.enum", "one at least");
-    check_refused(wrap(json!({"$ref": "https://example.com/a.json"})), "parameters.properties.p", "does not hold");
+    check_refused(
+        wrap(json!({"$ref": "https://example.com/a.json"})),
+        "parameters.properties.p",
+        "is not in this schema",
+    );
     check_refused(wrap(json!({"$ref": "#/$defs/none"})), "parameters.properties.p", "#/$defs/none");
     check_refused(json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}), "parameters", "lead back");
     check_refused(json!({"properties": []}), "parameters.properties", "an object of schemas");

@@ -39,7 +39,7 @@ pub struct GitCounts {
     pub untracked: Option<usize>,
 }
 
-/// Counts again and again. What was staged is compared only if the index or the commit has changed.
+/// Counts repeatedly. What was staged is compared only if the index or the commit has changed.
 #[derive(Debug, Default)]
 pub struct GitCounter {
     staged: Mutex<Option<(StagedKey, usize)>>,

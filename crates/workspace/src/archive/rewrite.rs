@@ -100,7 +100,7 @@ fn refuse_clash(archive: &Archive, inner: &str) -> Result<(), ArchiveError> {
         entry.kind != MemberKind::Folder && inner.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'))
     };
     if let Some(parent) = reachable().find(is_parent) {
-        let why = format!("'{}' is not a folder in it, so nothing can lie below", parent.path);
+        let why = format!("'{}' is not a folder in it, so it cannot contain anything", parent.path);
         return Err(ArchiveError::NotRewritable(shown(archive.path()), why));
     }
     let key = name::folded(inner);

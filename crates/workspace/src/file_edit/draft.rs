@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
         let entry = &mut self.entries[id.0];
         if entry.now.is_some() {
             return Err(EditRefused::edit(format!(
-                "{} exists already; nothing was written\nhint: update it, or delete it first",
+                "{} already exists; nothing was written\nhint: update it, or delete it first",
                 entry.path.display
             )));
         }
@@ -149,18 +149,20 @@ impl<'a> Draft<'a> {
         let refuse = |why: &str| Err(EditRefused::edit(format!("{from_path} cannot be moved to {to_path}: {why}")));
         match () {
             () if from.now.is_none() => return Err(from.missing()),
-            () if target == id => return refuse("that is where it is"),
+            () if target == id => return refuse("it is already there"),
             () if target_entry.now.is_some() => {
-                return refuse("a file of that name exists\nhint: delete it in a call of its own first");
+                return refuse("a file with that name exists\nhint: delete it in a separate call first");
             }
             () if target_entry.before.is_some() => {
-                return refuse("that name is given up in the same call\nhint: use two calls");
+                return refuse("that name is removed in the same call\nhint: use two calls");
             }
-            () if from.before.is_none() => return refuse("it is new in this call\nhint: make it under its final name"),
+            () if from.before.is_none() => {
+                return refuse("it is new in this call\nhint: create it with its final name");
+            }
             () if from.path.absolute.is_symlink() => {
-                return refuse("it is a symbolic link\nhint: name the file it leads to");
+                return refuse("it is a symbolic link\nhint: name the file it points to");
             }
-            () if target_entry.path.absolute.is_symlink() => return refuse("that name is a link that leads nowhere"),
+            () if target_entry.path.absolute.is_symlink() => return refuse("that name is a broken link"),
             () => {}
         }
         let content = self.entries[id.0].now.take();
@@ -185,7 +187,7 @@ impl<'a> Draft<'a> {
             }
             if entry.moved_away {
                 return Err(EditRefused::edit(format!(
-                    "{} is moved away and made again in the same call\nhint: use two calls",
+                    "{} is moved away and created again in the same call\nhint: use two calls",
                     entry.path.display
                 )));
             }

@@ -14,13 +14,13 @@ const MOST_CHARS: usize = 400;
 pub(super) fn mismatch_report(path: &str, wanted: Tag, file: &TextFile, ops: &[HashlineOp]) -> String {
     let now = file.tag();
     let mut report = format!(
-        "Stale tag for {path}: the edit was made against #{wanted}, but the file has #{now} now, and where the lines \
-         went cannot be proved. Nothing was written.\nRead the file again for current line numbers. Its header is \
+        "Stale tag for {path}: the edit was made against #{wanted}, but the file has #{now} now, and omp cannot tell \
+         where the lines are now. Nothing was written.\nRead the file again for current line numbers. Its header is \
          [{path}#{now}]"
     );
     let lines = nearby(file, ops);
     if !lines.is_empty() {
-        report.push_str("; the targeted numbers hold this now:\n");
+        report.push_str("; the targeted lines are now:\n");
         report.push_str(&lines.join("\n"));
     }
     report

@@ -3,7 +3,7 @@
 //! ```text
 //! [src/main.rs#1a2b]
 //! 4:replaces line 4
-//! +and goes on with a second line
+//! +and continues with a second line
 //! 9-12!
 //! EOF↓appended
 //! ```

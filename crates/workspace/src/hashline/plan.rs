@@ -73,7 +73,7 @@ impl HashlinePlanner<'_> {
                 Some((_, first, earlier)) => {
                     if first.display != path.display {
                         warnings.push(format!(
-                            "{} and {} are two names of one file; their operations were taken together.",
+                            "{} and {} are two names of one file; their operations were combined.",
                             first.display, path.display
                         ));
                     }
@@ -158,7 +158,7 @@ impl HashlinePlanner<'_> {
         let moved = moved.ok_or_else(mismatch)?;
         warnings.extend(notes);
         warnings.push(format!(
-            "{} changed after it was read (#{stale}, now #{}); the edit was carried over to the same lines of the current content. Check the result.",
+            "{} changed after it was read (#{stale}, now #{}); the edit was applied to the same lines of the current content. Check the result.",
             path.display,
             file.tag()
         ));

@@ -141,7 +141,7 @@ impl HashlineReader {
         self.refuse_empty_section()?;
         if self.patch.sections.is_empty() {
             return Err(if self.aborted {
-                HashlineError("*** Abort stands before any operation: nothing to do.".into())
+                HashlineError("*** Abort comes before any operation: nothing to do.".into())
             } else {
                 no_header("")
             });

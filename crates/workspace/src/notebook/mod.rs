@@ -47,7 +47,7 @@ pub enum NotebookError {
     TextBeforeCells,
     #[error("cell {0} is named twice; a new cell has no number")]
     CellTwice(usize),
-    #[error("'{0}' is no cell marker; such a line ends with ']', or with ' cell:' and a number")]
+    #[error("'{0}' is not a cell marker; such a line ends with ']', or with ' cell:' and a number")]
     BadMarker(String),
 }
 

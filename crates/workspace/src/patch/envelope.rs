@@ -26,13 +26,13 @@ pub fn parse_envelope(input: &str) -> Result<Vec<FileOp>, EditRefused> {
         .position(|line| line.trim() == BEGIN)
         .ok_or_else(|| EditRefused::edit(format!("The patch must begin with \"{BEGIN}\" on a line of its own.")))?;
     if let Some(stray) = lines[..begin].iter().find(|line| !is_wrapping(line)) {
-        return Err(EditRefused::edit(format!("\"{}\" stands before \"{BEGIN}\".", clipped(stray))));
+        return Err(EditRefused::edit(format!("\"{}\" comes before \"{BEGIN}\".", clipped(stray))));
     }
     let end = lines.iter().rposition(|line| line.trim() == END).filter(|end| *end > begin).ok_or_else(|| {
         EditRefused::edit(format!("The patch has no \"{END}\" and was probably cut off; nothing was written."))
     })?;
     if let Some(stray) = lines[end + 1..].iter().find(|line| !is_wrapping(line)) {
-        return Err(EditRefused::edit(format!("\"{}\" stands behind \"{END}\".", clipped(stray))));
+        return Err(EditRefused::edit(format!("\"{}\" comes after \"{END}\".", clipped(stray))));
     }
     let sections = sections(&lines[begin + 1..end])?;
     if sections.is_empty() {
@@ -81,7 +81,7 @@ fn sections<'a>(lines: &[&'a str]) -> Result<Vec<PatchSection<'a>>, EditRefused>
                 continue;
             }
             return Err(EditRefused::edit(format!(
-                "\"{}\" stands before the first file.\nhint: begin with \"{ADD}\", \"{UPDATE}\" or \"{DELETE}\"",
+                "\"{}\" comes before the first file.\nhint: begin with \"{ADD}\", \"{UPDATE}\" or \"{DELETE}\"",
                 clipped(line)
             )));
         };

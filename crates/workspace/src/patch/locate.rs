@@ -19,8 +19,8 @@ pub(super) fn apply(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) -> Resul
     if let Some((seen, now)) = draft.stale(id) {
         if let Some(first) = tolerated.first() {
             return Err(EditRefused::edit(format!(
-                "{path} changed after it was read (#{seen}, now #{now}), and the lines of {} are not in it to the letter. \
-                 Nothing was written.\nThe most likely place holds this now:\n{}",
+                "{path} changed after it was read (#{seen}, now #{now}), and the lines of {} do not match exactly. \
+                 Nothing was written.\nThe most likely place is now:\n{}",
                 first.name.to_lowercase(),
                 places::shown(&file, &[first.at], first.lines.min(6))
             )));
@@ -128,7 +128,7 @@ impl<'a> Locator<'a> {
         }
         match self.anchors(hunk, name)?[..] {
             [only] => Ok(only + 1),
-            ref several => Err(self.ambiguous(name, "its @@ line stands", several)),
+            ref several => Err(self.ambiguous(name, "its @@ line occurs", several)),
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> Locator<'a> {
             (_, _, Some(at)) => Ok((rung, *at)),
             // Hunks are in file order.
             (_, [only], _) if self.next > 0 => Ok((rung, *only)),
-            _ => Err(self.ambiguous(name, "its lines stand", &wanted)),
+            _ => Err(self.ambiguous(name, "its lines occur", &wanted)),
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Locator<'a> {
         firsts.dedup();
         if firsts.is_empty() {
             return Err(EditRefused::edit(format!(
-                "{name}: its lines stand in {}, but not below \"{}\"; nothing was written:\n{}",
+                "{name}: its lines occur in {}, but not below \"{}\"; nothing was written:\n{}",
                 self.path,
                 hunk.anchors.join("\" / \""),
                 places::shown(self.file, found, 0)
@@ -179,7 +179,7 @@ impl<'a> Locator<'a> {
             lines = self.lines_like(anchor, from);
             let Some(first) = lines.first() else {
                 return Err(EditRefused::edit(format!(
-                    "{name}: no line of {} is \"{anchor}\"; nothing was written\nhint: behind @@ stands a whole line of the file",
+                    "{name}: no line of {} is \"{anchor}\"; nothing was written\nhint: after @@ comes a whole line of the file",
                     self.path
                 )));
             };
@@ -202,7 +202,7 @@ impl<'a> Locator<'a> {
     fn ambiguous(&self, name: &str, what: &str, lines: &[usize]) -> EditRefused {
         EditRefused::edit(format!(
             "{name}: {what} in {} places of {}; nothing was written:\n{}\nhint: give more lines around the change, or a line \
-             above it behind @@",
+             above it after @@",
             lines.len(),
             self.path,
             places::shown(self.file, lines, 0)
@@ -215,7 +215,7 @@ impl<'a> Locator<'a> {
         let shown = if near.is_empty() {
             String::new()
         } else {
-            format!(". Lines like its own stand here:\n{}", places::shown(self.file, &near, 2))
+            format!(". Similar lines are here:\n{}", places::shown(self.file, &near, 2))
         };
         EditRefused::edit(format!(
             "{name}: its lines were not found {place} {}; nothing was written{shown}\nhint: copy the lines as they are in the file",
@@ -226,7 +226,7 @@ impl<'a> Locator<'a> {
 
 fn bad_indent(name: &str, file: &TextFile, at: usize) -> EditRefused {
     EditRefused::edit(format!(
-        "{name} was found at line {} with another indentation, which cannot be carried over to the new lines; nothing was \
+        "{name} was found at line {} with another indentation, which cannot be applied to the new lines; nothing was \
          written:\n{}\nhint: copy the indentation of the file",
         at + 1,
         places::shown(file, &[at], 2)

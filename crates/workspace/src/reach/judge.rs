@@ -99,7 +99,7 @@ pub fn refuse_other_names(real: &Path, metadata: &Metadata) -> Result<(), FileEr
         return Ok(());
     }
     let reason =
-        "it has other names (hard links), which may lie where nothing may be written\nhint: work on a copy of it";
+        "it has other names (hard links), which may be where writing is not allowed\nhint: work on a copy of it";
     Err(FileError::Io { path: real.into(), error: io::Error::other(reason) })
 }
 

@@ -213,14 +213,14 @@ fn refuse_special(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
 
 fn no_place(path: &Path, error: io::Error) -> FileError {
     let reason = format!(
-        "where it really is cannot be told ({error}), so it is not touched\nhint: is /proc mounted? \
-         containment.mode: off, set by the user, does without"
+        "its real location is unknown ({error}), so it is not touched\nhint: is /proc mounted? \
+         containment.mode: off, set by the user, works without it"
     );
     FileError::Io { path: path.into(), error: io::Error::other(reason) }
 }
 
 fn nowhere(path: &Path) -> FileError {
-    let reason = "it has no place that can be seen from here: it was deleted, is being replaced again and again, or \
-                  belongs to another container\nhint: try again, or name it by its own path";
+    let reason = "its location is not visible from here: it was deleted, keeps being replaced, or belongs to \
+                  another container\nhint: try again, or name it by its own path";
     FileError::Io { path: path.into(), error: io::Error::other(reason) }
 }

@@ -144,7 +144,7 @@ fn what_is_no_file_is_not_opened() {
     std::fs::remove_file(scene.at("work/gone")).unwrap();
     scene.unreadable(
         format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&deleted)),
-        "it has no place that can be seen from here",
+        "its location is not visible from here",
     );
 }
 

@@ -23,10 +23,10 @@ impl MatchRung {
     pub fn tolerance(self) -> Option<Cow<'static, str>> {
         Some(match self {
             MatchRung::Exact => return None,
-            MatchRung::TrailingBlanks => "after ignoring blanks at line ends".into(),
+            MatchRung::TrailingBlanks => "after ignoring trailing whitespace".into(),
             MatchRung::Indentation => "after ignoring indentation".into(),
             MatchRung::Punctuation => "after ignoring indentation and the kind of quotes, dashes and spaces".into(),
-            MatchRung::Similar(percent) => format!("as the only similar text ({percent} % alike)").into(),
+            MatchRung::Similar(percent) => format!("as the only similar text ({percent} % similar)").into(),
         })
     }
 }

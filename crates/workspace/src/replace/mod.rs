@@ -80,8 +80,8 @@ fn replace_one(draft: &mut Draft<'_>, id: DraftId, edit: &TextEdit, name: &str) 
         if made.rung != MatchRung::Exact {
             let lines = places::shown(&file, &made.lines, 2);
             return Err(EditRefused::edit(format!(
-                "{path} changed after it was read (#{seen}, now #{now}), and {name} is not in it to the letter. Nothing was \
-                 written.\nThe most likely place holds this now:\n{lines}"
+                "{path} changed after it was read (#{seen}, now #{now}), and {name} is not in it exactly. Nothing was \
+                 written.\nThe most likely place is now:\n{lines}"
             )));
         }
         draft.warn(
@@ -208,12 +208,12 @@ impl ReplaceProblem {
                 format!("{name} was not found in {path}; nothing was written\nhint: read the file again")
             }
             ReplaceProblem::NotFound { nearest } => format!(
-                "{name} was not found in {path}; nothing was written. Lines like its own stand here:\n{}\nhint: copy the text \
+                "{name} was not found in {path}; nothing was written. Similar lines are here:\n{}\nhint: copy the text \
                  as it is in the file",
                 places::shown(file, nearest, 2)
             ),
             ReplaceProblem::Ambiguous { rung, lines, all_would_do } => format!(
-                "{name} stands in {} places of {path}{}; nothing was written:\n{}\nhint: quote more lines around the one you \
+                "{name} occurs in {} places of {path}{}; nothing was written:\n{}\nhint: quote more lines around the one you \
                  mean{}",
                 lines.len(),
                 how(rung),
@@ -221,12 +221,12 @@ impl ReplaceProblem {
                 if *all_would_do { ", or set all" } else { "" }
             ),
             ReplaceProblem::AllNeedsLetter { rung, lines } => format!(
-                "{name} was found{} only, and all replaces only what is there to the letter; nothing was written:\n{}",
+                "{name} was found{} only, and all replaces only exact matches; nothing was written:\n{}",
                 how(rung),
                 places::shown(file, lines, 0)
             ),
             ReplaceProblem::Indentation { line } => format!(
-                "{name} was found at line {} of {path} with another indentation, which cannot be carried over to the new \
+                "{name} was found at line {} of {path} with another indentation, which cannot be applied to the new \
                  lines; nothing was written:\n{}\nhint: copy the indentation of the file",
                 line + 1,
                 places::shown(file, &[*line], 2)

@@ -86,7 +86,7 @@ fn line_endings_marks_and_odd_bytes_stay() {
 
 #[test]
 fn blanks_at_line_ends() {
-    let note = "ignoring blanks at line ends, at line 1";
+    let note = "ignoring trailing whitespace, at line 1";
     check_warned("a  \nb\t\nc\n", "a\nb", "a\nx", "a  \nx\nc\n", note);
     check_warned("a\nb\n", "a \nb ", "x\nb ", "x\nb\n", note);
     check_warned("a \nb", "a\nb\n", "a\nc\n", "a \nc", note);
@@ -123,7 +123,7 @@ fn similar_text() {
     let body = "fn total(items: &[Item]) -> u64 {\n    items.iter().map(|item| item.price).sum()\n}\n";
     let old = "fn total(items: &[Item]) -> u64 {\n    items.iter().map(|item| item.prize).sum()\n}";
     let new = "fn total(items: &[Item]) -> u64 {\n    0\n}";
-    check_warned(body, old, new, "fn total(items: &[Item]) -> u64 {\n    0\n}\n", "only similar text (98 % alike)");
+    check_warned(body, old, new, "fn total(items: &[Item]) -> u64 {\n    0\n}\n", "only similar text (98 % similar)");
     let strict = EditRules { fuzzy: false, ..EditRules::default() };
     assert!(run(body.as_bytes(), &[edit(old, new)], strict).unwrap_err().contains("not found"));
     let exacting = EditRules { threshold: 0.99, ..EditRules::default() };
@@ -160,7 +160,7 @@ fn all_places() {
     assert_eq!(after("a \nb\na\t\nb\n", "a\nb", "a\nc"), "a \nc\na\t\nc\n");
     assert_eq!(after("a\n", "a", "x"), "x\n");
     let error = run(b"  a\nb\n", &all("a\n b", "x"), rules).unwrap_err();
-    assert!(error.contains("only what is there to the letter"), "{error}");
+    assert!(error.contains("only exact matches"), "{error}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn several_edits_follow_each_other() {
 #[test]
 fn refusals() {
     check_refused("a\n", "b", "c", &["not found in f", "read the file again"]);
-    check_refused("a\nb\nc\n", "b\nx", "c", &["Lines like its own stand here:\n2:b\n3:c"]);
+    check_refused("a\nb\nc\n", "b\nx", "c", &["Similar lines are here:\n2:b\n3:c"]);
     check_refused("a\n", "a", "a", &["are the same"]);
     check_refused("a\n", "", "x", &["old_text is empty, but f is not"]);
     check_refused("a\0b\n", "a", "x", &["binary data"]);

@@ -247,7 +247,7 @@ fn check_condition(filter: &str) -> Result<(), SqliteError> {
                     depth = less;
                     continue;
                 }
-                None => return refuse("a closing parenthesis too many"),
+                None => return refuse("an extra closing parenthesis"),
             },
             ';' => return refuse("a semicolon"),
             '-' if rest.peek() == Some(&'-') => return refuse("a comment"),
@@ -256,8 +256,8 @@ fn check_condition(filter: &str) -> Result<(), SqliteError> {
         };
         // A doubled quote is treated as the end of one string and the start of the next, with the same result.
         if !rest.any(|char| char == close) {
-            return refuse("an open quote");
+            return refuse("an unclosed quote");
         }
     }
-    if depth == 0 { Ok(()) } else { refuse("an open parenthesis") }
+    if depth == 0 { Ok(()) } else { refuse("an unclosed parenthesis") }
 }

@@ -62,7 +62,7 @@ pub enum SqliteError {
     TooSlow,
     #[error("the query was cancelled")]
     Cancelled,
-    #[error("the query would change something or leave the database, and reading cannot do that")]
+    #[error("the query would change something or reach outside the database, which reading does not allow")]
     NotAllowed,
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),

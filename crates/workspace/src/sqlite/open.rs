@@ -46,7 +46,7 @@ pub fn open_unchanged(path: &Path) -> Result<OpenedDatabase, SqliteError> {
         () if metadata.len().saturating_add(log_size) <= MAX_COPY => open_copy(path, &log),
         () => {
             let note = format!(
-                "[the last changes, {} in {}, are not seen: reading them would write beside the database; \
+                "[the last changes, {} in {}, are not shown: reading them would write next to the database; \
                  sqlite3 shows them, through bash]",
                 omp_stdx::format::bytes(log_size),
                 log.file_name().unwrap_or_default().to_string_lossy()

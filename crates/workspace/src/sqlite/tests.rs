@@ -186,12 +186,12 @@ fn reading_cannot_change_or_leave_the_database() {
 fn conditions_stay_conditions() {
     let sample = Sample::new();
     for (query, want) in [
-        ("where=1) UNION SELECT 1,2,3 --", "error: the condition must not have a closing parenthesis"),
+        ("where=1) UNION SELECT 1,2,3 --", "error: the condition must not have an extra closing parenthesis"),
         ("where=1 -- x", "error: the condition must not have a comment"),
         ("where=1 /* x", "error: the condition must not have a comment"),
         ("where=1; DELETE FROM users", "error: the condition must not have a semicolon"),
-        ("where=(1", "error: the condition must not have an open parenthesis"),
-        ("where=name = 'x", "error: the condition must not have an open quote"),
+        ("where=(1", "error: the condition must not have an unclosed parenthesis"),
+        ("where=name = 'x", "error: the condition must not have an unclosed quote"),
         ("where=id = ?3", "error: the condition must not have parameters"),
         ("where=nonsense = 1", "error: SQLite: no such column"),
         ("where=id IN (SELECT max(id) FROM users)", "| id |"),

@@ -100,7 +100,7 @@ pub(crate) fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
     let nearest = target.ancestors().skip(1).find_map(|folder| Some((folder, std::fs::metadata(folder).ok()?)));
     match nearest {
         Some((path, metadata)) if !metadata.is_dir() => {
-            let reason = "is not a folder, so nothing can be put below it\nhint: choose another path, or move it away";
+            let reason = "is not a folder, so nothing can be created in it\nhint: choose another path, or move it away";
             Err(FileError::Io { path: path.into(), error: io::Error::other(reason) })
         }
         _ => Ok(()),
@@ -144,7 +144,7 @@ fn cannot_rename(error: &io::Error) -> bool {
 
 pub(crate) fn folder_error(folder: &Path, error: io::Error) -> FileError {
     let kind = error.kind();
-    FileError::Io { path: folder.into(), error: io::Error::new(kind, format!("cannot make this folder: {error}")) }
+    FileError::Io { path: folder.into(), error: io::Error::new(kind, format!("cannot create this folder: {error}")) }
 }
 
 fn finished_copy(folder: &Path, content: &[u8], mode: platform::Mode, is_new: bool) -> io::Result<NamedTempFile> {

@@ -18,7 +18,7 @@ pub const MAX_RUNS: usize = 16;
 const MAX_PATH: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum TemplatePiece {
     Text(String),
     /// A command line with its placeholders unexpanded: the shell gets the arguments as positional parameters, so none of
     /// them can become part of the line.
@@ -27,7 +27,7 @@ pub enum Piece {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expanded {
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TemplatePiece>,
     /// Files named with `@`, each once, as written. Their names also stay in the text.
     pub files: Vec<String>,
     /// Sentences about what did not fit.
@@ -166,7 +166,7 @@ impl<'a> Expander<'a> {
             return None;
         }
         self.end_text();
-        self.done.pieces.push(Piece::Run(line.to_owned()));
+        self.done.pieces.push(TemplatePiece::Run(line.to_owned()));
         Some(2 + end + 1)
     }
 
@@ -214,7 +214,7 @@ impl<'a> Expander<'a> {
 
     fn end_text(&mut self) {
         if !self.text.is_empty() {
-            self.done.pieces.push(Piece::Text(std::mem::take(&mut self.text)));
+            self.done.pieces.push(TemplatePiece::Text(std::mem::take(&mut self.text)));
         }
     }
 

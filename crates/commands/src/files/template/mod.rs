@@ -8,6 +8,6 @@ mod expand;
 mod tests;
 
 pub use arguments::Arguments;
-pub use expand::{Expanded, Piece, expand};
+pub use expand::{Expanded, TemplatePiece, expand};
 #[cfg(test)]
 use expand::{MAX_EXPANDED, MAX_FILES, MAX_RUNS};

@@ -28,8 +28,8 @@ fn arguments_are_split_as_a_shell_does_it() {
 /// Joins the pieces into one text: `‹run›` for command lines, the files after a `|`.
 fn shown(expanded: &Expanded) -> String {
     let pieces = expanded.pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Run(line) => format!("‹{line}›"),
+        TemplatePiece::Text(text) => text.clone(),
+        TemplatePiece::Run(line) => format!("‹{line}›"),
     });
     let files: Vec<String> = expanded.files.iter().map(|file| format!(" |{file}")).collect();
     pieces.chain(files).collect()
@@ -122,7 +122,7 @@ fn everything_has_a_limit_and_says_so() {
     let expanded = expand(&files, &Arguments::default());
     assert_eq!((expanded.files.len(), expanded.notes.len()), (MAX_FILES, 2));
     let expanded = expand(&"!`x` ".repeat(100), &Arguments::default());
-    assert_eq!(expanded.pieces.iter().filter(|piece| matches!(piece, Piece::Run(_))).count(), MAX_RUNS);
+    assert_eq!(expanded.pieces.iter().filter(|piece| matches!(piece, TemplatePiece::Run(_))).count(), MAX_RUNS);
     assert!(expanded.notes[0].contains("a template can contain at most 16 commands"), "{:?}", expanded.notes);
 }
 
@@ -181,7 +181,7 @@ proptest! {
         // Every placeholder takes at least two bytes.
         prop_assert!(shown(&expanded).len() <= 4 * (template.len() + 2) * (line.len() + 8));
         for piece in &expanded.pieces {
-            if let Piece::Run(run) = piece {
+            if let TemplatePiece::Run(run) = piece {
                 prop_assert!(template.contains(run.as_str()), "only the template says what is run");
             }
         }

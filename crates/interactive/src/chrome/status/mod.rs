@@ -108,7 +108,7 @@ fn cleaned(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.filter(|(text, _)| !text.is_empty()).collect()
 }
 
-/// What stands around and between the segments of a side.
+/// The text around and between the segments of a side.
 struct SideFrame {
     separators: [String; 2],
     style: Style,

@@ -22,7 +22,7 @@ pub const STATUS_SETTINGS: &[Setting] = &[
         "statusLine.separator",
         OneOf(SEPARATORS),
         "",
-        "What stands between two segments; each preset has its own.",
+        "Separator between segments; each preset has its own.",
     )
     .titled("Status line separator"),
     Setting::new("", "statusLine.leftSegments", SEGMENT_LIST, "[]", "Segments on the left, if the preset is `custom`.")
@@ -42,9 +42,9 @@ pub const STATUS_SETTINGS: &[Setting] = &[
         "statusLine.sessionAccent",
         Bool,
         "true",
-        "Give each session a color of its own, derived from its title.",
+        "Give each session its own colour, derived from its title.",
     )
-    .titled("Session color"),
+    .titled("Session colour"),
     Setting::new("Look", "statusLine.transparent", Bool, "false", "Draw the status line without a background.")
         .titled("Transparent status line"),
     Setting::new("", "statusLine.compactThinkingLevel", Bool, "false", "Shorten the thinking level: min, med.")

@@ -17,7 +17,7 @@ fn status() -> StatusBar {
         rate: Some(42.04),
         git: Some(GitFacts { branch: "main".into(), unstaged: Some(2), staged: Some(1), untracked: Some(0) }),
         mode: ApprovalMode::AskAll,
-        contained: Some(("contained".into(), false)),
+        contained: Some(("sandboxed".into(), false)),
         folder: "/home/user/src/deep/thing".into(),
         home: "/home/user".into(),
         title: Some("A\x1b[31m title".into()),
@@ -124,7 +124,7 @@ fn segments_and_their_options() {
     check_segment("git", json!({"git": {"showStaged": false, "showUnstaged": false}}), "main");
     check_segment("time", json!({"time": {"format": "12h"}}), "1:05pm");
     check_segment("time", json!({"time": {"showSeconds": true}}), "13:05:09");
-    check_segment("sandbox", json!({}), "contained");
+    check_segment("sandbox", json!({}), "sandboxed");
     for unknown in ["pr", "subagents", "collab", "usage", "command"] {
         check_segment(unknown, json!({}), "");
     }
@@ -141,10 +141,10 @@ fn the_mode_tells_what_the_agent_may_do() {
     let only = || json!({"preset": "custom", "leftSegments": ["mode"]});
     check(&StatusBar { plans: true, ..status() }, only(), 60, "plan, ask-all");
     check(&StatusBar { repeats: true, ..status() }, only(), 60, "loop, ask-all");
-    let weak = StatusBar { contained: Some(("uncontained".into(), true)), ..status() };
-    check(&weak, only(), 60, "ask-all, uncontained");
+    let weak = StatusBar { contained: Some(("no sandbox".into(), true)), ..status() };
+    check(&weak, only(), 60, "ask-all, no sandbox");
     let both = json!({"preset": "custom", "leftSegments": ["mode", "sandbox"], "separator": "dot"});
-    check(&weak, both, 60, "ask-all · uncontained");
+    check(&weak, both, 60, "ask-all · no sandbox");
 }
 
 #[test]

@@ -21,7 +21,7 @@ const ID_LIMIT: usize = 64;
 const NAME_LIMIT: usize = 128;
 
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const IMAGE_OF_OTHER_TYPE: &str = "[An image stood here. It was left out because the API does not take its type.]";
+const IMAGE_OF_OTHER_TYPE: &str = "[An image was left out because the API does not take its type.]";
 const NO_RESULT: &str = "No result was recorded for this call.";
 
 pub(super) fn body(request: &Request, plan: &ThinkingPlan) -> Result<Vec<u8>, ModelError> {

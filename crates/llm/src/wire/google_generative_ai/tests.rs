@@ -260,35 +260,35 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[&text, &finish("SAFETY")]), @r#"
     text "x"
-    Refused: mine ended the answer of gemini-2.5-flash for policy reasons: SAFETY
+    Refused: mine ended the answer from gemini-2.5-flash for policy reasons: SAFETY
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(x)"}]}"#]), @r#"
     text "x"
-    Protocol: the answer of mine/gemini-2.5-flash is not usable: it ended with MALFORMED_FUNCTION_CALL: Malformed function call: print(x)
+    Protocol: the answer from mine/gemini-2.5-flash is not usable: it ended with MALFORMED_FUNCTION_CALL: Malformed function call: print(x)
     "#);
     insta::assert_snapshot!(check(&[&finish("MISSING_THOUGHT_SIGNATURE")]), @"BadRequest: mine refused the request to gemini-2.5-flash: MISSING_THOUGHT_SIGNATURE");
     insta::assert_snapshot!(check(&[&text, &finish("SOMETHING_NEW")]), @r#"
     text "x"
-    Protocol: the answer of mine/gemini-2.5-flash is not usable: it ended with SOMETHING_NEW
+    Protocol: the answer from mine/gemini-2.5-flash is not usable: it ended with SOMETHING_NEW
     "#);
-    insta::assert_snapshot!(check(&[r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":4}}"#]), @"Refused: mine ended the answer of gemini-2.5-flash for policy reasons: the prompt was blocked (PROHIBITED_CONTENT)");
+    insta::assert_snapshot!(check(&[r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":4}}"#]), @"Refused: mine ended the answer from gemini-2.5-flash for policy reasons: the prompt was blocked (PROHIBITED_CONTENT)");
     insta::assert_snapshot!(check(&[r#"{"promptFeedback":{"safetyRatings":[]}}"#, &text]), @r#"
     text "x"
-    Protocol: the answer of mine/gemini-2.5-flash is not usable: it was cut off before a finish reason
+    Protocol: the answer from mine/gemini-2.5-flash is not usable: it was cut off before a finish reason
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"error":{"code":429,"message":"Quota exceeded.","status":"RESOURCE_EXHAUSTED"}}"#]), @r#"
     text "x"
-    RateLimit: mine limits the rate of requests to gemini-2.5-flash (429): Quota exceeded.
+    RateLimit: mine is rate limiting requests to gemini-2.5-flash (429): Quota exceeded.
     "#);
     insta::assert_snapshot!(check(&[r#"[{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}]"#]), @"Overloaded: mine cannot serve gemini-2.5-flash right now (503): Overloaded.");
     insta::assert_snapshot!(check(&[&text]), @r#"
     text "x"
-    Protocol: the answer of mine/gemini-2.5-flash is not usable: it was cut off before a finish reason
+    Protocol: the answer from mine/gemini-2.5-flash is not usable: it was cut off before a finish reason
     "#);
-    insta::assert_snapshot!(check(&[]), @"Protocol: the answer of mine/gemini-2.5-flash is not usable: it was cut off before a finish reason");
+    insta::assert_snapshot!(check(&[]), @"Protocol: the answer from mine/gemini-2.5-flash is not usable: it was cut off before a finish reason");
     insta::assert_snapshot!(check(&[&text, &text[..40]]), @r#"
     text "x"
-    Protocol: the answer of mine/gemini-2.5-flash is not usable: an event cannot be read: EOF while parsing a string at line 1 column 40
+    Protocol: the answer from mine/gemini-2.5-flash is not usable: an event cannot be read: EOF while parsing a string at line 1 column 40
     "#);
 }
 

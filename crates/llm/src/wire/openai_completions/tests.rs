@@ -171,10 +171,10 @@ fn a_blind_model_is_told_of_images() {
     stream_options: {"include_usage":true}
     max_tokens: 32000
     messages:
-      {"role":"user","content":"Look \"here\".\n[An image stood here. It was left out because this model does not take images.]"}
+      {"role":"user","content":"Look \"here\".\n[An image was left out because this model does not take images.]"}
       {"role":"assistant","content":"Reading.","tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}},{"id":"other","type":"function","function":{"name":"read","arguments":"{\"path\":\"b.png\"}"}}]}
       {"role":"tool","tool_call_id":"c","content":"one\ntwo"}
-      {"role":"tool","tool_call_id":"other","content":"[An image stood here. It was left out because this model does not take images.]"}
+      {"role":"tool","tool_call_id":"other","content":"[An image was left out because this model does not take images.]"}
       {"role":"user","content":"A note."}
     "#);
 }
@@ -508,18 +508,18 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[&text]), @r#"
     text "x"
-    Protocol: the answer of mine/m-1 is not usable: it was cut off before a finish reason
+    Protocol: the answer from mine/m-1 is not usable: it was cut off before a finish reason
     "#);
-    insta::assert_snapshot!(check(&[]), @"Protocol: the answer of mine/m-1 is not usable: it was cut off before a finish reason");
-    insta::assert_snapshot!(check(&["[DONE]"]), @"Protocol: the answer of mine/m-1 is not usable: it was cut off before any content");
+    insta::assert_snapshot!(check(&[]), @"Protocol: the answer from mine/m-1 is not usable: it was cut off before a finish reason");
+    insta::assert_snapshot!(check(&["[DONE]"]), @"Protocol: the answer from mine/m-1 is not usable: it was cut off before any content");
     insta::assert_snapshot!(check(&[&text, &text[..text.len() - 5]]), @r#"
     text "x"
-    Protocol: the answer of mine/m-1 is not usable: an event cannot be read: EOF while parsing a value at line 1 column 108
+    Protocol: the answer from mine/m-1 is not usable: an event cannot be read: EOF while parsing a value at line 1 column 108
     "#);
-    insta::assert_snapshot!(check(&["[]"]), @"Protocol: the answer of mine/m-1 is not usable: it was cut off before a finish reason");
+    insta::assert_snapshot!(check(&["[]"]), @"Protocol: the answer from mine/m-1 is not usable: it was cut off before a finish reason");
     insta::assert_snapshot!(check(&[&text, &finish("content_filter")]), @r#"
     text "x"
-    Refused: mine ended the answer of m-1 for policy reasons: content_filter
+    Refused: mine ended the answer from m-1 for policy reasons: content_filter
     "#);
     insta::assert_snapshot!(check(&[&text, &finish("insufficient_system_resource")]), @r#"
     text "x"
@@ -527,7 +527,7 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"error":{"message":"Rate limit reached","code":429}}"#]), @r#"
     text "x"
-    RateLimit: mine limits the rate of requests to m-1 (429): Rate limit reached
+    RateLimit: mine is rate limiting requests to m-1 (429): Rate limit reached
     "#);
     insta::assert_snapshot!(check(&[&text, r#"{"error":"out of memory"}"#]), @r#"
     text "x"

@@ -66,7 +66,9 @@ pub(crate) fn decode(model: &Model, body: &[u8]) -> Result<Shortened, ModelError
     })?;
     let items: Vec<Value> = answer.output.into_iter().filter(may_be_sent_again).map(without_status).collect();
     let Some(item) = items.iter().rfind(|item| is_made_by_server(item)).cloned() else {
-        return Err(errors::disguised(model, body).unwrap_or_else(|| errors::protocol(model, "no compaction is in it")));
+        return Err(
+            errors::disguised(model, body).unwrap_or_else(|| errors::protocol(model, "it contains no compaction"))
+        );
     };
     let mut cost = AssistantMessage::empty(model.api.clone(), &model.provider, &model.id);
     cost.usage = answer.usage.map(|counts| counts.usage(&model.cost)).unwrap_or_default();
@@ -142,8 +144,8 @@ mod tests {
             Ok(2),
         );
         check(json!({"output": [{"type": "compaction_summary", "summary": "s"}]}), Ok(1));
-        check(json!({"output": [said, {"type": "compaction"}]}), Err("no compaction is in it"));
-        check(json!({}), Err("no compaction is in it"));
+        check(json!({"output": [said, {"type": "compaction"}]}), Err("it contains no compaction"));
+        check(json!({}), Err("it contains no compaction"));
         check(json!([1]), Err("cannot be read"));
         check(json!({"error": {"message": "not today"}}), Err("not today"));
         let found = decode(&model, json!({"output": [said, sealed]}).to_string().as_bytes()).unwrap();

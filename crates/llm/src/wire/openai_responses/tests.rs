@@ -293,11 +293,11 @@ fn an_answer_ends_well_or_says_why_not() {
     "#);
     insta::assert_snapshot!(check(&[text, r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}"#]), @r#"
     text "x"
-    Refused: mine ended the answer of m-1 for policy reasons: content_filter
+    Refused: mine ended the answer from m-1 for policy reasons: content_filter
     "#);
     insta::assert_snapshot!(check(&[text, r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow down"}}}"#]), @r#"
     text "x"
-    RateLimit: mine limits the rate of requests to m-1: Slow down
+    RateLimit: mine is rate limiting requests to m-1: Slow down
     "#);
     insta::assert_snapshot!(check(&[text, r#"{"type":"response.failed","response":{"status":"failed","error":null}}"#]), @r#"
     text "x"
@@ -316,16 +316,16 @@ fn an_answer_ends_well_or_says_why_not() {
     assert!(decode(&model(), named).contains("Length"));
     insta::assert_snapshot!(check(&[text]), @r#"
     text "x"
-    Protocol: the answer of mine/m-1 is not usable: it was cut off before `response.completed`
+    Protocol: the answer from mine/m-1 is not usable: it was cut off before `response.completed`
     "#);
     insta::assert_snapshot!(check(&[text, "[DONE]"]), @r#"
     text "x"
-    Protocol: the answer of mine/m-1 is not usable: it was cut off before `response.completed`
+    Protocol: the answer from mine/m-1 is not usable: it was cut off before `response.completed`
     "#);
-    insta::assert_snapshot!(check(&[]), @"Protocol: the answer of mine/m-1 is not usable: it was cut off before `response.completed`");
+    insta::assert_snapshot!(check(&[]), @"Protocol: the answer from mine/m-1 is not usable: it was cut off before `response.completed`");
     insta::assert_snapshot!(check(&[text, r#"{"type":"response.output_te"#]), @r#"
     text "x"
-    Protocol: the answer of mine/m-1 is not usable: an event cannot be read: EOF while parsing a string at line 1 column 27
+    Protocol: the answer from mine/m-1 is not usable: an event cannot be read: EOF while parsing a string at line 1 column 27
     "#);
     insta::assert_snapshot!(check(&[r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c","name":"bash"}}"#, r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"command\":\"rm"}"#, r#"{"type":"response.incomplete","response":{}}"#]), @r#"
     call c|fc_1 bash invalid "{\"command\":\"rm"

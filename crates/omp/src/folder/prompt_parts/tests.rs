@@ -101,7 +101,7 @@ fn each_thing_goes_where_it_belongs() {
         asked(None, None),
         true,
     );
-    let names = |names: &[Listed]| names.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    let names = |names: &[PromptListItem]| names.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
     assert_eq!(parts.always.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["always", "everywhere"]);
     assert_eq!(names(&parts.rulebook), ["listed", "/project/.github/x.instructions.md"]);
     assert_eq!(names(&parts.skills), ["pdf"]);
@@ -126,7 +126,7 @@ fn the_tree_is_told_where_it_is_wanted() {
     std::fs::write(project.path().join("a.txt"), "").unwrap();
     let look = |with_tree| look_around(Arc::default(), project.path().to_owned(), with_tree)();
     assert_eq!(look(false), Opening::default());
-    assert_eq!(look(true).tree, Some(Tree { lines: vec!["a.txt".into()], cut: false }));
+    assert_eq!(look(true).tree, Some(FolderTree { lines: vec!["a.txt".into()], cut: false }));
     std::fs::create_dir(project.path().join(".git")).unwrap();
     std::fs::write(project.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     assert_eq!(look(false).git, Some(GitState { head: "main".into(), changed: None }));

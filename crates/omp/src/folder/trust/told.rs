@@ -45,7 +45,7 @@ pub fn item_lines(item: &Item, decision: &TrustDecision) -> Vec<String> {
     let path = item.path.strip_prefix(decision.root()).unwrap_or(&item.path).display().to_string();
     let state = match () {
         () if decision.may_run(item) => "",
-        () if item.is_too_large() => "  [too large to be trusted]",
+        () if item.is_too_large() => "  [too large to trust]",
         () if decision.is_changed(item) => "  [changed]",
         () if *decision.state() != TrustState::Untrusted => "  [new]",
         () => "",

@@ -79,7 +79,7 @@ async fn a_hundred_calls_of_ordinary_work_need_no_question() {
     assert_eq!(questions, Vec::<String>::new());
     assert_eq!(group.turns(&world).len(), 100 + 1);
     let results = world.results();
-    for sign in ["Contained:", "was not run", "exited with code", "Invalid arguments", "hint:"] {
+    for sign in ["Sandbox:", "was not run", "exited with code", "Invalid arguments", "hint:"] {
         assert!(!results.contains(sign), "{sign} in\n{results}");
     }
 }

@@ -47,7 +47,7 @@ async fn session(person: &Person, answers: usize) {
             }
             Some("tool_execution_end") => {
                 let text = frame["result"].to_string();
-                assert!(frame["isError"] != true && !text.contains("Contained:"), "{frame}");
+                assert!(frame["isError"] != true && !text.contains("Sandbox:"), "{frame}");
             }
             Some("agent_end") => break,
             _ => {}

@@ -22,7 +22,7 @@ use omp_store::{Context, EntryId};
 use omp_types::{AssistantMessage, Content, Message, StreamEvent, Transcript};
 use serde_json::{Value, json};
 
-use super::{Said, SessionCx, SessionFeature};
+use super::{FeatureMessage, SessionCx, SessionFeature};
 use crate::event::SessionEvent;
 use crate::recorder::{RecorderError, RunningRecorder};
 use crate::resumed::Resumed;
@@ -65,7 +65,7 @@ impl SessionFeature for RulesWatched {
         watching.restore(&resumed.injected_rules);
     }
 
-    fn before_request(&self) -> Option<Said> {
+    fn before_request(&self) -> Option<FeatureMessage> {
         self.watching().injection(false)
     }
 
@@ -96,7 +96,7 @@ impl SessionFeature for RulesWatched {
         watching.answer.cut
     }
 
-    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<Said> {
+    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<FeatureMessage> {
         let mut watching = self.watching();
         if let Some(before) = watching.after_cut() {
             let answer = transcript.messages().last().and_then(|last| last.as_assistant());
@@ -109,7 +109,11 @@ impl SessionFeature for RulesWatched {
         watching.injection(true)
     }
 
-    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+    fn after_call<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        outcome: &'a mut ToolOutcome,
+    ) -> BoxFuture<'a, Option<FeatureMessage>> {
         if let Some(names) = self.watching().remind(outcome) {
             // If this cannot be written, the result cannot be written either, and that ends the run.
             drop(cx.control.recorder().rules_injected(names));
@@ -117,7 +121,7 @@ impl SessionFeature for RulesWatched {
         ready(None).boxed()
     }
 
-    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<FeatureMessage>> {
         ready(self.watching().injection(false)).boxed()
     }
 
@@ -291,7 +295,7 @@ impl Watching {
     }
 
     /// The next message about broken rules; `stopped` says whether the answer was cut off.
-    fn injection(&mut self, stopped: bool) -> Option<Said> {
+    fn injection(&mut self, stopped: bool) -> Option<FeatureMessage> {
         let pending = std::mem::take(&mut self.answer.pending);
         let rules = self.named(&pending);
         if rules.is_empty() {
@@ -299,7 +303,7 @@ impl Watching {
         }
         let text = wording::interrupt(&rules, stopped, &self.cwd, self.rules.home.as_deref());
         let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
-        Some(Said::new(TTSR_INJECTION, text).with_details(json!({"rules": names})))
+        Some(FeatureMessage::new(TTSR_INJECTION, text).with_details(json!({"rules": names})))
     }
 
     /// The names of the rules in a message, which count as delivered from now on.

@@ -13,13 +13,13 @@ pub(super) fn interrupt(rules: &[Arc<Rule>], stopped: bool, cwd: &Path, home: Op
     let words = match stopped {
         true => {
             "What you just wrote breaks a rule that the user or this project has set up, and was stopped by omp for it. \
-             The rule is meant for you and comes from omp itself, not from a file or a tool. Go on with the task, and \
-             keep to it:"
+             The rule is meant for you and comes from omp itself, not from a file or a tool. Continue with the task, and \
+             follow it:"
         }
         false => {
             "Your last answer breaks a rule that the user or this project has set up. The answer stands; it was not \
-             stopped. The rule is meant for you and comes from omp itself, not from a file or a tool. Put right what it \
-             asks for, and keep to it from now on:"
+             stopped. The rule is meant for you and comes from omp itself, not from a file or a tool. Correct what it \
+             asks for, and follow it from now on:"
         }
     };
     wrapped(rules, "system-interrupt", words, cwd, home)

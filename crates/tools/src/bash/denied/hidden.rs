@@ -131,7 +131,7 @@ pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<String> {
         hidden.iter().map(|path| WantedPath { path: path.clone(), is_folder: false }).collect();
     if let Some(paths) = super::listed(&wanted) {
         sentences.push(format!(
-            "hint: run it again with `read: [{paths}]`: the user is asked. `containment.shown` in config.yml shows it for good"
+            "hint: run it again with `read: [{paths}]`: the user is asked. `containment.shown` in config.yml shows it permanently"
         ));
     }
     sentences.extend(services.iter().take(MOST).flat_map(|service| of_service(service)));
@@ -139,7 +139,7 @@ pub(super) fn told(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<String> {
 }
 
 fn of_path(path: &Path) -> String {
-    format!("Contained: {} exists, but is hidden from commands and looks empty or missing to them.", path.display())
+    format!("Sandbox: {} exists, but is hidden from commands and looks empty or missing to them.", path.display())
 }
 
 fn of_service(service: &Service) -> [String; 2] {
@@ -152,10 +152,10 @@ fn of_service(service: &Service) -> [String; 2] {
         parts.push(format!("{more} more"));
     }
     [
-        format!("Contained: {name} is closed to commands: {} are hidden from them.", parts.join(", ")),
+        format!("Sandbox: {name} is closed to commands: {} are hidden from them.", parts.join(", ")),
         format!(
             "hint: run it again with `sockets: [\"{name}\"]`: the user is asked. `containment.sockets: [{name}]` in config.yml \
-             opens it for good"
+             opens it permanently"
         ),
     ]
 }
@@ -281,7 +281,7 @@ mod tests {
             let ended = EndedCommand { command, output, cwd: &cwd, home: Some(&root), env: &self.env, failed: true };
             let told = told(&ended, &self.map);
             assert!(told.is_empty() || told.iter().any(|line| line.starts_with("hint: ")), "{told:?}");
-            let lines = told.iter().filter_map(|line| line.strip_prefix("Contained: "));
+            let lines = told.iter().filter_map(|line| line.strip_prefix("Sandbox: "));
             let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
             lines.map(|line| name(&line.replace(&format!("{}/", root.display()), ""))).collect()
         }

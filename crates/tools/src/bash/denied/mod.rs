@@ -25,7 +25,7 @@ const SIGNS: &[&str] = &[
     "EBUSY",
 ];
 const BUSY: &[&str] = &["evice or resource busy", "EBUSY"];
-const OF_OTHERS: &str = "Contained: commands do not look into other processes.";
+const OF_OTHERS: &str = "Sandbox: commands cannot inspect other processes.";
 /// Limits the paths named in one result.
 const MOST: usize = 3;
 /// Characters scanned at the end of the output.
@@ -61,7 +61,7 @@ pub(super) fn missing_caches(ended: &EndedCommand<'_>, map: &AccessMap) -> Vec<P
 
 fn not_there(cache: &Path) -> String {
     format!(
-        "Contained: {} was not there, and commands cannot make it. It will be there: run it again.",
+        "Sandbox: {} did not exist, and commands cannot create it. omp creates it now: run the command again.",
         cache.display()
     )
 }
@@ -112,7 +112,7 @@ fn not_written(ended: &EndedCommand<'_>, map: &AccessMap, may_write: impl Fn(&Pa
         let read_only = ended.failed && signs.iter().any(|at| is_read_only(*at));
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
-    let mut sentences: Vec<String> = walls.iter().take(MOST).map(|wall| format!("Contained: {}.", wall.why)).collect();
+    let mut sentences: Vec<String> = walls.iter().take(MOST).map(|wall| format!("Sandbox: {}.", wall.why)).collect();
     let wanted: Vec<WantedPath> = walls.into_iter().flat_map(|wall| wall.wanted).collect();
     sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
@@ -133,17 +133,17 @@ fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for root in named.iter().take(MOST).map(|root| root.display()) {
         told.push(format!(
-            "Contained: {root} may be written, but the folder around it could not be opened: it holds too much, or this system \
-             cannot do it.\nhint: make {root} beforehand, or let the user allow the folder around it"
+            "Sandbox: {root} is writable, but its parent folder could not be opened: it contains too much, or this \
+             system does not support it.\nhint: create {root} first, or ask the user to allow the parent folder"
         ));
     }
     for root in others.iter().take(MOST).map(|root| root.display()) {
         told.push(format!(
-            "Contained: {root} may be written, but is made, replaced or removed only by a command that names it."
+            "Sandbox: {root} is writable, but only a command that names it can create, replace or remove it."
         ));
     }
     let wanted: Vec<WantedPath> = others.into_iter().cloned().map(WantedPath::from).collect();
-    let hint = |paths: String| format!("hint: run it again with `write: [{paths}]`: nobody is asked, it is allowed");
+    let hint = |paths: String| format!("hint: run it again with `write: [{paths}]`: it is allowed, nobody is asked");
     told.extend(listed(&wanted).map(hint));
     told
 }
@@ -232,7 +232,7 @@ fn is_of_a_process(path: &Path) -> bool {
 pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     let mut sentences: Vec<String> = found.iter().take(MOST).map(of_one).collect();
     if found.len() > MOST {
-        sentences.push(format!("Contained: {} more such files.", found.len() - MOST));
+        sentences.push(format!("Sandbox: {} more such files.", found.len() - MOST));
     }
     let is_folder = |found: &SetAside| found.to.as_ref().is_some_and(|to| to.is_dir());
     let told = found.iter().filter(|found| found.deed != Deed::Unwatched);
@@ -245,41 +245,41 @@ fn of_one(SetAside { path, deed, to, put_back, in_git, keys }: &SetAside) -> Str
     let path = path.display();
     let to = to.as_ref().map(|to| to.display());
     let what = match deed {
-        Deed::Made => "made",
+        Deed::Made => "created",
         Deed::Changed => "changed",
         Deed::Removed => "removed",
         Deed::Unwatched => {
-            return format!("Contained: {path} holds too much to be looked after: what changes there is not put back.");
+            return format!("Sandbox: {path} contains too much to watch: changes there are not reverted.");
         }
     };
     if !keys.is_empty() && *put_back {
         let keys = keys.join(", ");
-        let attempt = to.map_or(String::new(), |to| format!("; the file as it was written is {to}"));
+        let attempt = to.map_or(String::new(), |to| format!("; the file as written is {to}"));
         return format!(
-            "Contained: {keys} in {path} may not be set or removed, as git runs or reads what it names: it is as before, all other \
-             changes stay{attempt}."
+            "Sandbox: {keys} in {path} may not be set or removed, because git runs or reads what it names: it was restored, all \
+             other changes were kept{attempt}."
         );
     }
     let outcome = match (deed, put_back, to) {
-        (Deed::Made, _, Some(to)) => format!("it is {to} now"),
+        (Deed::Made, _, Some(to)) => format!("it was moved to {to}"),
         (Deed::Made, _, None) => "it could not be renamed; remove it".to_owned(),
-        (_, true, Some(to)) => format!("it was put back, the change is in {to}"),
-        (_, true, None) => "it was put back".to_owned(),
-        (_, false, Some(to)) => format!("it could not be put back, the change is in {to}"),
-        (_, false, None) => "it could not be put back; look at it".to_owned(),
+        (_, true, Some(to)) => format!("it was restored, the change is in {to}"),
+        (_, true, None) => "it was restored".to_owned(),
+        (_, false, Some(to)) => format!("it could not be restored, the change is in {to}"),
+        (_, false, None) => "it could not be restored; check it".to_owned(),
     };
     let why = match (in_git, deed) {
         (false, _) => "",
         (true, Deed::Removed) => ", and no commit was found that was without it when the session began",
         (true, _) => ", and no commit was found that had it like this when the session began",
     };
-    format!("Contained: {path} may not be {what}: it decides what runs or is allowed{why}; {outcome}.")
+    format!("Sandbox: {path} may not be {what}: it decides what runs or is allowed{why}; {outcome}.")
 }
 
 fn where_it_may(map: &AccessMap) -> String {
     match map.mode {
-        ContainMode::ReadOnly => "Contained: this session only reads.".to_owned(),
-        _ => format!("Contained: commands write in {}, the temp folder and caches only.", map.workspace.display()),
+        ContainMode::ReadOnly => "Sandbox: this session is read-only.".to_owned(),
+        _ => format!("Sandbox: commands can write only to {}, the temp folder and caches.", map.workspace.display()),
     }
 }
 
@@ -353,8 +353,8 @@ mod tests {
     fn the_path_and_the_reason_are_told() {
         let asked = |path: &str| ask(&format!("\"{path}\""));
         let (allow, of_hook) = (&*asked("/srv/x"), &*asked("/w/app/.git/hooks/a"));
-        let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
-        let guarded = "Contained: /w/app/.git/hooks/a may not be written: it decides what runs or is allowed.";
+        let outside = "Sandbox: /srv/x may not be written: it is outside the workspace.";
+        let guarded = "Sandbox: /w/app/.git/hooks/a may not be written: it decides what runs or is allowed.";
         check("bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
         check("touch: cannot touch '/srv/x': Permission denied", &[outside, allow]);
         check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded, of_hook]);
@@ -367,7 +367,7 @@ mod tests {
         check("open /srv/x: read-only file system", &[outside, allow]);
         check("/srv/x: Permission denied", &[outside, allow]);
         // A message without a path reports no path.
-        let somewhere = "Contained: commands write in /w/app, the temp folder and caches only.";
+        let somewhere = "Sandbox: commands can write only to /w/app, the temp folder and caches.";
         for shell in ["/usr/bin/bash: line 1", "/usr/bin/zsh:1", "/bin/sh: 1"] {
             check(&format!("{shell}: x: Read-only file system"), &[somewhere]);
         }
@@ -383,7 +383,7 @@ mod tests {
         std::fs::create_dir(&home).unwrap();
         let path = home.join("zz1");
         let path = path.display();
-        let outside = format!("Contained: {path} may not be written: it is outside the workspace.");
+        let outside = format!("Sandbox: {path} may not be written: it is outside the workspace.");
         let hint = ask(&format!("\"{path}\""));
         for output in [
             format!("sh: 1: cannot create {path}: Read-only file system"),
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_could_not_be_made_ends_with_a_slash() {
-        let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
+        let outside = "Sandbox: /srv/x may not be written: it is outside the workspace.";
         let folder = &*ask("\"/srv/x/\"");
         let python = "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n    import os; os.makedirs('/srv/x/y')\n";
         for output in [
@@ -441,7 +441,7 @@ mod tests {
             told(&ended, &map, |_| true)
         };
         let at = |path: &str| top.join(path).display().to_string();
-        let begins = format!("Contained: {} may not be moved or removed: {}", at("a"), at("a/b/.envrc"));
+        let begins = format!("Sandbox: {} may not be moved or removed: {}", at("a"), at("a/b/.envrc"));
         let expect = [format!("{begins} decides what runs or is allowed."), ask(&format!("\"{}\"", at("a/b/.envrc")))];
         assert_eq!(told_with(&["a/b/.envrc"]), expect);
         // Too many paths to open.
@@ -465,10 +465,8 @@ mod tests {
         let sdk = allowed.display();
         let output = format!("mkdir: cannot create directory '{sdk}/bin': Read-only file system");
         let expect = [
-            format!(
-                "Contained: {sdk} may be written, but is made, replaced or removed only by a command that names it."
-            ),
-            format!("hint: run it again with `write: [\"{sdk}\"]`: nobody is asked, it is allowed"),
+            format!("Sandbox: {sdk} is writable, but only a command that names it can create, replace or remove it."),
+            format!("hint: run it again with `write: [\"{sdk}\"]`: it is allowed, nobody is asked"),
         ];
         assert_eq!(told("make install", &output), expect);
         let named = told("mkdir -p ../sdk/bin", &output);
@@ -499,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_push_to_a_repository_outside_is_told_with_its_folder() {
-        let why = "Contained: /srv/remote.git may not be written: it is outside the workspace.";
+        let why = "Sandbox: /srv/remote.git may not be written: it is outside the workspace.";
         let ask = &*ask("\"/srv/remote.git/\"");
         let failed = "error: remote unpack failed: unable to create temporary object directory\n";
         let rejected = " ! [remote rejected] main -> main (unpacker error)\nerror: failed to push some refs to ";
@@ -522,43 +520,48 @@ mod tests {
     #[test]
     fn what_was_put_back_is_told_with_where_the_change_is() {
         let rows = [
-            (Deed::Made, true, false, "may not be made: it decides what runs or is allowed; it is /w/a.set-aside now."),
+            (
+                Deed::Made,
+                true,
+                false,
+                "may not be created: it decides what runs or is allowed; it was moved to /w/a.set-aside.",
+            ),
             (
                 Deed::Changed,
                 true,
                 true,
-                "may not be changed: it decides what runs or is allowed; it was put back, the change is in /w/a.set-aside.",
+                "may not be changed: it decides what runs or is allowed; it was restored, the change is in /w/a.set-aside.",
             ),
             (
                 Deed::Changed,
                 true,
                 false,
-                "may not be changed: it decides what runs or is allowed; it could not be put back, the change is in /w/a.set-aside.",
+                "may not be changed: it decides what runs or is allowed; it could not be restored, the change is in /w/a.set-aside.",
             ),
-            (Deed::Removed, false, true, "may not be removed: it decides what runs or is allowed; it was put back."),
+            (Deed::Removed, false, true, "may not be removed: it decides what runs or is allowed; it was restored."),
             (
                 Deed::Removed,
                 false,
                 false,
-                "may not be removed: it decides what runs or is allowed; it could not be put back; look at it.",
+                "may not be removed: it decides what runs or is allowed; it could not be restored; check it.",
             ),
         ];
         for (deed, moved, put_back, expect) in rows {
             let to = moved.then(|| "/w/a.set-aside".into());
             let found = SetAside { path: "/w/a".into(), deed, to, put_back, in_git: false, keys: Vec::new() };
-            assert_eq!(set_aside(&[found]), [format!("Contained: /w/a {expect}"), ask("\"/w/a\"")]);
+            assert_eq!(set_aside(&[found]), [format!("Sandbox: /w/a {expect}"), ask("\"/w/a\"")]);
         }
         for (deed, expect) in [(Deed::Changed, "had it like this"), (Deed::Removed, "was without it")] {
             let found =
                 SetAside { path: "/w/a".into(), deed, to: None, put_back: true, in_git: true, keys: Vec::new() };
             let said = set_aside(&[found]).remove(0);
-            assert!(said.contains(expect) && said.ends_with("when the session began; it was put back."), "{said}");
+            assert!(said.contains(expect) && said.ends_with("when the session began; it was restored."), "{said}");
         }
         let keys = vec!["core.pager".to_owned(), "alias.x".to_owned()];
         let (path, to) = ("/w/.git/config".into(), Some("/w/.git/config.set-aside".into()));
         let found = SetAside { path, deed: Deed::Changed, to, put_back: true, in_git: false, keys };
-        let expect = "Contained: core.pager, alias.x in /w/.git/config may not be set or removed, as git runs or reads what it \
-                      names: it is as before, all other changes stay; the file as it was written is /w/.git/config.set-aside.";
+        let expect = "Sandbox: core.pager, alias.x in /w/.git/config may not be set or removed, because git runs or reads \
+                      what it names: it was restored, all other changes were kept; the file as written is /w/.git/config.set-aside.";
         assert_eq!(set_aside(&[found]), [expect.to_owned(), ask("\"/w/.git/config\"")]);
         let many = |count: usize| -> Vec<SetAside> {
             let one = |number| SetAside {
@@ -571,7 +574,7 @@ mod tests {
             };
             (0..count).map(one).collect()
         };
-        assert_eq!(set_aside(&many(5)).last().unwrap(), "Contained: 2 more such files.");
+        assert_eq!(set_aside(&many(5)).last().unwrap(), "Sandbox: 2 more such files.");
         assert_eq!(set_aside(&[]), [""; 0]);
     }
 }

@@ -45,7 +45,7 @@ fn replacing_text() {
     ");
     assert_eq!(scratch.get("a.txt"), "one\n2\nthree\n");
     let text = scratch.text(&*tool, replacing("a.txt", "one \n2", "1\n2"));
-    assert!(text.contains("Warnings:\nold_text was found after ignoring blanks at line ends, at line 1"), "{text}");
+    assert!(text.contains("Warnings:\nold_text was found after ignoring trailing whitespace, at line 1"), "{text}");
     let text = scratch.text(&*tool, replacing("a.txt", "four", "4"));
     assert!(text.starts_with("error: old_text was not found in a.txt; nothing was written"), "{text}");
 }
@@ -102,7 +102,7 @@ fn a_file_that_stops_parsing_is_told() {
     let scratch = Scratch::new(&[("a.rs", "fn main() {\n    f();\n}\n"), ("b.txt", "(")]);
     let tool = any(EditMode::Replace, &scratch);
     let text = scratch.text(&*tool, replacing("a.rs", "f();\n}", "f();"));
-    assert!(text.contains("a.rs does not parse as") && text.contains("first at line"), "{text}");
+    assert!(text.contains("a.rs no longer parses as") && text.contains("first at line"), "{text}");
     assert_eq!(scratch.get("a.rs"), "fn main() {\n    f();\n", "it is applied all the same");
     let text = scratch.text(&*tool, replacing("a.rs", "f();", "f(("));
     assert!(!text.contains("does not parse"), "it was broken before: {text}");
@@ -126,7 +126,7 @@ fn a_change_behind_the_back_is_merged_or_refused() {
 fn below_a_file_there_is_nothing() {
     let scratch = Scratch::new(&[("a.txt", "x\n")]);
     let text = scratch.text(&*any(EditMode::Replace, &scratch), replacing("a.txt/inner", "", "x"));
-    assert!(text.starts_with("error: a.txt: is not a folder, so nothing can be put below it"), "{text}");
+    assert!(text.starts_with("error: a.txt: is not a folder, so nothing can be created in it"), "{text}");
 }
 
 #[cfg(unix)]
@@ -181,11 +181,11 @@ fn a_new_file_that_does_not_parse_is_told() {
     let scratch = Scratch::new(&[]);
     let text = scratch.text(&*any(EditMode::Replace, &scratch), replacing("a.rs", "", "fn main() {\n"));
     assert!(
-        text.contains("Warnings:\na.rs, which is new, does not parse as") && text.contains("first at line"),
+        text.contains("Warnings:\nthe new file a.rs does not parse as") && text.contains("first at line"),
         "{text}"
     );
     let text = scratch.text(&*any(EditMode::ApplyPatch, &scratch), wrapped("*** Add File: b.json\n+{\"a\": }"));
-    assert!(text.contains("b.json, which is new, does not parse as"), "{text}");
+    assert!(text.contains("the new file b.json does not parse as"), "{text}");
     for (path, content) in [("c.rs", "fn main() {}\n"), ("d.md", "# (\n"), ("e.unknown", "(((\n")] {
         let text =
             scratch.text(&*any(EditMode::Hashline, &scratch), json!({"input": format!("[{path}]\nBOF↓{content}")}));

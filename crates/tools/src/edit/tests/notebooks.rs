@@ -88,7 +88,7 @@ fn what_breaks_the_cells_is_refused() {
         ("1!", "the first line must be a cell marker"),
         ("4:# %% [code] cell:0", "cell 0 is named twice"),
         ("4:# %% [code] cell:7", "cell 7 does not exist"),
-        ("4:# %% [code] cell 1", "'# %% [code] cell 1' is no cell marker"),
+        ("4:# %% [code] cell 1", "'# %% [code] cell 1' is not a cell marker"),
     ] {
         let text = edit_text(&scratch, &format!("{header}\n{ops}"));
         let want = format!("error: a.ipynb cannot be written back as a notebook: {reason}");

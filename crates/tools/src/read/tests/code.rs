@@ -16,7 +16,7 @@ fn code_comes_in_outline() {
     assert!(shown.contains("\n1:pub fn f0() {\n… 2-9\n10:}\n11:pub fn f1() {\n… 12-19\n20:}\n"), "{shown}");
     assert!(
         shown.ends_with(
-            "\n600:}\n(outline: 480 lines in 60 places are left out where … stands; read those you need, as \
+            "\n600:}\n(outline: 480 lines in 60 places are left out, marked …; read those you need with \
              a.rs:2-9,12-19,22-29, or all with a.rs:1-600)"
         ),
         "{shown}"
@@ -54,7 +54,7 @@ fn long_outlines_are_cut_like_everything_else() {
     let scratch = Scratch::new(&[("a.rs", &code(2000))]);
     let shown = text(&scratch, "a.rs");
     assert!(
-        shown.contains("\n(shown up to line 15000 of 20,000, more lines not shown; go on with a.rs:15001)"),
+        shown.contains("\n(shown up to line 15000 of 20,000, more lines not shown; continue with a.rs:15001)"),
         "{}",
         &shown[shown.len() - 400..]
     );
@@ -68,7 +68,7 @@ fn ends_of_files() {
         ("a:-9", "[a#7ffe]\n1:1\n2:2\n3:3\n4:4\n5:5"),
         ("a:-1:raw", "5"),
         ("empty:-3", "[empty#5d05]\n(the file is empty)"),
-        ("a:-0", "error: \":-0\" is no number of lines\nhint: :-50 shows the last 50 lines"),
+        ("a:-0", "error: \":-0\" is not a number of lines\nhint: :-50 shows the last 50 lines"),
     ] {
         assert_eq!(text(&scratch, path), want, "{path}");
     }
@@ -82,12 +82,12 @@ fn the_end_of_a_huge_file() {
     scratch.put("huge", lines.as_bytes());
     assert_eq!(
         text(&scratch, "huge:-2"),
-        "[huge]\n0123456789abcde\nthe last\n(the last 2 lines of 16MB; numbers are not known, for the file is read from its end)"
+        "[huge]\n0123456789abcde\nthe last\n(the last 2 lines of 16MB; line numbers are unknown because the file is read from its end)"
     );
     let many = text(&scratch, "huge:-5000");
     assert!(
         many.ends_with(
-            "\n(5000 lines were asked for, and no more fit; huge:LINE-LINE shows those before, counted from the start)"
+            "\n(5000 lines were requested, but no more fit; huge:LINE-LINE shows earlier ones, counted from the start)"
         ),
         "{}",
         &many[many.len() - 300..]

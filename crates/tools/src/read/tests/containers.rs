@@ -49,16 +49,13 @@ fn archives() {
     for (path, want) in [
         (
             "a.tar",
-            "a.tar:\nREADME  6B\nbin  5B\nsrc/  2 files  17B\n(1 entry whose names lead out of the archive cannot be opened)",
+            "a.tar:\nREADME  6B\nbin  5B\nsrc/  2 files  17B\n(1 entry with names outside the archive cannot be opened)",
         ),
-        (
-            "a.tar:src",
-            "a.tar:src\n10-20  9B\nmain.rs  8B\n(1 entry whose names lead out of the archive cannot be opened)",
-        ),
+        ("a.tar:src", "a.tar:src\n10-20  9B\nmain.rs  8B\n(1 entry with names outside the archive cannot be opened)"),
         ("a.tar:README", "[a.tar:README]\nhello"),
         (
             "a.tar:src/main.rs:2-3",
-            "[a.tar:src/main.rs]\n2\n3\n(1 lines follow, up to line 4; go on with a.tar:src/main.rs:4)",
+            "[a.tar:src/main.rs]\n2\n3\n(1 lines follow, up to line 4; continue with a.tar:src/main.rs:4)",
         ),
         ("a.tar:src/main.rs:-1:raw", "4"),
         ("a.tar:src/10-20", "[a.tar:src/10-20]\nodd name"),
@@ -70,7 +67,7 @@ fn archives() {
     ] {
         assert_eq!(text(&scratch, path), want, "{path}");
     }
-    assert!(text(&scratch, "a.tar:bin").starts_with("error: a.tar:bin holds binary data (5B)"));
+    assert!(text(&scratch, "a.tar:bin").starts_with("error: a.tar:bin contains binary data (5B)"));
     scratch.put("bad.zip", b"no archive");
     assert!(text(&scratch, "bad.zip").starts_with("error: bad.zip is damaged"));
 }
@@ -87,7 +84,7 @@ fn long_listings_are_cut_and_say_so() {
         scratch.put(&format!("many/{n}"), b"");
     }
     let shown = text(&scratch, "many");
-    let note = "\n… 10 more entries\n(… stands for entries left out; read the folder itself, or list it with find)";
+    let note = "\n… 10 more entries\n(… marks entries left out; read the folder itself, or list it with find)";
     assert!(shown.ends_with(note), "{}", &shown[shown.len() - 200..]);
 }
 

@@ -88,9 +88,9 @@ fn web_pages_are_source_until_asked_for() {
     assert_eq!(text(&scratch, "a.html:md"), "[a.html] HTML page as Markdown\n# Head\n\nOne\n\nTwo");
     assert_eq!(
         text(&scratch, "a.html:3-3:md"),
-        "[a.html] HTML page as Markdown\nOne\n(2 lines follow, up to line 5; go on with a.html:4)"
+        "[a.html] HTML page as Markdown\nOne\n(2 lines follow, up to line 5; continue with a.html:4)"
     );
-    assert!(text(&scratch, "a.txt:md").starts_with("error: a.txt is no document"));
+    assert!(text(&scratch, "a.txt:md").starts_with("error: a.txt is not a document"));
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl VimMode {
 pub enum VimReply {
     Ignored,
     Taken,
-    /// `:q` and its relatives.
+    /// `:q` and its variants.
     Leave,
     /// There is no such `:` command.
     Unknown(String),
@@ -102,7 +102,7 @@ enum AwaitedKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PendingCommand {
     count: Option<usize>,
-    /// The count before the operator, which multiplies the one behind it.
+    /// The count before the operator, which multiplies the one after it.
     before: Option<usize>,
     operator: Option<Operator>,
     register: Option<char>,
@@ -165,7 +165,7 @@ impl Vim {
         }
     }
 
-    /// Starts anew in insert mode, for an empty editor. Registers and the last change stay.
+    /// Resets to insert mode for an empty editor. Registers and the last change are kept.
     pub fn begin(&mut self) {
         self.mode = VimMode::Insert;
         self.pending = PendingCommand::default();
@@ -488,7 +488,7 @@ impl Vim {
         for _ in 0..times {
             draft.apply(EditingCommand::Undo);
         }
-        // It is no change that could be repeated.
+        // `.` must not repeat an undo.
         self.recording = RecordedChange::default();
     }
 

@@ -153,7 +153,7 @@ fn line_number(buffer: &Buffer, number: usize) -> usize {
     repeat(0, number.saturating_sub(1).min(buffer.text().len()), |at| line_below(buffer, at)).unwrap_or(0)
 }
 
-/// Returns the first character of the line of `at` that is no blank.
+/// Returns the first character of the line of `at` that is not blank.
 pub(super) fn indent(buffer: &Buffer, at: usize) -> usize {
     let (start, end) = (buffer.line_start(at), buffer.line_end(at));
     let line = &buffer.text()[start..end];
@@ -161,7 +161,7 @@ pub(super) fn indent(buffer: &Buffer, at: usize) -> usize {
     if blank == line.len() { last_of_line(buffer, end) } else { start + blank }
 }
 
-/// Moves a cursor that is behind the last character of its line onto that character.
+/// Moves a cursor that is after the last character of its line onto that character.
 pub(super) fn last_of_line(buffer: &Buffer, at: usize) -> usize {
     let behind = at == buffer.line_end(at) && at > buffer.line_start(at);
     if behind { buffer.previous(at) } else { at }
@@ -282,7 +282,7 @@ pub(super) fn is_line_blank(buffer: &Buffer, at: usize) -> bool {
 /// The brackets that `%` and text objects know.
 pub(super) const PAIRS: [(char, char); 4] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
 
-/// Returns the partner of the first bracket at or behind the cursor in its line.
+/// Returns the partner of the first bracket at or after the cursor in its line.
 fn pair(buffer: &Buffer, from: usize) -> Option<usize> {
     let text = buffer.text();
     let is_bracket = |char: char| PAIRS[..3].iter().any(|(open, close)| *open == char || *close == char);

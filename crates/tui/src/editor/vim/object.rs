@@ -43,7 +43,7 @@ fn word(buffer: &Buffer, at: usize, around: bool, big: bool) -> Option<Range<usi
     if end < line.end && blank_here != is_blank(buffer, end) {
         return Some(start..run_end(buffer, end, big).min(line.end));
     }
-    // Without blanks behind it, those before it belong to the word.
+    // Without blanks after it, those before it belong to the word.
     let before = (start > line.start && !blank_here).then(|| buffer.previous(start)).filter(|at| is_blank(buffer, *at));
     Some(before.map_or(start, |before| run_start(buffer, before, big).max(line.start))..end)
 }
@@ -84,7 +84,7 @@ fn bracketed(buffer: &Buffer, at: usize, around: bool, (open, close): (char, cha
     Some(if around { opened..closed + 1 } else { opened + 1..closed })
 }
 
-/// The lines around the cursor that are all empty or all not empty; around: with the empty ones behind or before.
+/// The lines around the cursor that are all empty or all not empty; around: with the empty ones after or before.
 fn paragraph(buffer: &Buffer, at: usize, around: bool) -> Option<Range<usize>> {
     let (start, end) = block(buffer, at);
     if !around {

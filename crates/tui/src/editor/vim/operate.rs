@@ -59,7 +59,7 @@ pub(super) fn exclusive(buffer: &Buffer, from: usize, to: usize, is_word: bool) 
     }
 }
 
-/// `cw` changes to the end of the word, without the blanks behind it.
+/// `cw` changes to the end of the word, without the blanks after it.
 pub(super) fn words_to_change(buffer: &Buffer, from: usize, times: usize, big: bool) -> VimSpan {
     let mut end = run_end(buffer, from, big);
     for _ in 1..times {

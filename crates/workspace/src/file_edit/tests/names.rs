@@ -101,10 +101,7 @@ mod links {
         for (bench, other) in linked() {
             let warnings = bench.hashline("f", other).unwrap();
             assert_eq!(bench.text(), "1\ntwo\n3\n", "{other}");
-            assert_eq!(
-                warnings,
-                [format!("f and {other} are two names of one file; their operations were taken together.")]
-            );
+            assert_eq!(warnings, [format!("f and {other} are two names of one file; their operations were combined.")]);
             assert_eq!(fs::read_to_string(bench.folder.path().join(other)).unwrap(), "1\ntwo\n3\n");
         }
     }

@@ -133,8 +133,8 @@ fn the_report_shows_both_tags_and_the_lines_as_they_are() {
     assert_eq!(error, "Line 40 does not exist (file has 20 lines)");
     let error = bench.apply("2:X\n10-11!", tag).unwrap_err();
     insta::assert_snapshot!(error, @r"
-    Stale tag for f: the edit was made against #6c08, but the file has #8fa3 now, and where the lines went cannot be proved. Nothing was written.
-    Read the file again for current line numbers. Its header is [f#8fa3]; the targeted numbers hold this now:
+    Stale tag for f: the edit was made against #6c08, but the file has #8fa3 now, and omp cannot tell where the lines are now. Nothing was written.
+    Read the file again for current line numbers. Its header is [f#8fa3]; the targeted lines are now:
      1:other 1
     *2:other 2
      3:other 3

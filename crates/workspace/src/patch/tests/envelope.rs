@@ -85,7 +85,7 @@ fn all_or_nothing() {
     );
     check_nothing(&wrapped("*** Add File: new\n+x\n*** Delete File: gone"), "File not found: gone");
     check_nothing(&wrapped("*** Delete File: dir/b\n*** Add File: a/below\n+x"), "a: is not a folder");
-    check_nothing(&wrapped("*** Update File: a\n*** Move to: new\n*** Add File: run.sh\n+x"), "run.sh exists already");
+    check_nothing(&wrapped("*** Update File: a\n*** Move to: new\n*** Add File: run.sh\n+x"), "run.sh already exists");
     check_nothing(&wrapped("*** Add File: deep/er/new\n+x\n*** Add File: a/b/c\n+x"), "a: is not a folder");
 }
 
@@ -93,23 +93,23 @@ fn all_or_nothing() {
 fn refusals() {
     check_nothing("", "must begin with");
     check_nothing("*** Begin Patch\n*** Update File: a\n@@\n-two\n+2", "cut off");
-    check_nothing("words\n*** Begin Patch\n*** End Patch", "stands before");
-    check_nothing("*** Begin Patch\n*** Delete File: a\n*** End Patch\nwords", "stands behind");
+    check_nothing("words\n*** Begin Patch\n*** End Patch", "comes before");
+    check_nothing("*** Begin Patch\n*** Delete File: a\n*** End Patch\nwords", "comes after");
     check_nothing(&wrapped(""), "names no file");
     check_nothing(&wrapped("@@\n-a"), "before the first file");
     check_nothing(&wrapped("*** Add File: \n+x"), "names no file");
     check_nothing(&wrapped("*** Add File: n\nx"), "does not start with +");
-    check_nothing(&wrapped("*** Add File: a\n+x"), "a exists already");
+    check_nothing(&wrapped("*** Add File: a\n+x"), "a already exists");
     check_nothing(&wrapped("*** Delete File: a\n-one"), "follows a deletion");
     check_nothing(&wrapped("*** Delete File: dir"), "is a directory");
     check_nothing(&wrapped("*** Update File: a"), "no hunks");
     check_nothing(&wrapped("*** Update File: a\n@@\n-two\n+2\n*** Move to: b"), "must follow");
-    check_nothing(&wrapped("*** Update File: a\n*** Move to: dir/b"), "a file of that name exists");
-    check_nothing(&wrapped("*** Update File: a\n*** Move to: ./a"), "that is where it is");
+    check_nothing(&wrapped("*** Update File: a\n*** Move to: dir/b"), "a file with that name exists");
+    check_nothing(&wrapped("*** Update File: a\n*** Move to: ./a"), "it is already there");
     check_nothing(&wrapped("*** Add File: n\n+x\n*** Update File: n\n*** Move to: m"), "new in this call");
     check_nothing(&wrapped("*** Delete File: a\n*** Update File: a\n@@\n-two\n+2"), "deleted or moved earlier");
-    check_nothing(&wrapped("*** Delete File: a\n*** Update File: dir/b\n*** Move to: a"), "given up in the same call");
-    check_nothing(&wrapped("*** Update File: a\n*** Move to: n\n*** Add File: a\n+x"), "moved away and made again");
+    check_nothing(&wrapped("*** Delete File: a\n*** Update File: dir/b\n*** Move to: a"), "removed in the same call");
+    check_nothing(&wrapped("*** Update File: a\n*** Move to: n\n*** Add File: a\n+x"), "moved away and created again");
     check_nothing(&wrapped("*** Update File: A\n@@\n-two\n+2"), "there is a, whose name differs only in case");
 }
 

@@ -44,9 +44,9 @@ fn anchors() {
     check(two, "@@ class B @@\n-    x\n+    y", "class A\n  def f\n    x\nclass B\n  def f\n    y\n");
     check(two, "@@ class B\n+  new", "class A\n  def f\n    x\nclass B\n  new\n  def f\n    x\n");
     check("a long line here\nb\n", "@@ a long\n-b\n+c", "a long line here\nc\n");
-    check_refused(two, "@@ def f\n-    x\n+    y", &["stand in 2 places", "3:    x\n6:    x"]);
+    check_refused(two, "@@ def f\n-    x\n+    y", &["occur in 2 places", "3:    x\n6:    x"]);
     check_refused(two, "@@ class C\n-    x\n+    y", &["no line of f is \"class C\""]);
-    check_refused(two, "@@ def f\n+new", &["@@ line stands in 2 places"]);
+    check_refused(two, "@@ def f\n+new", &["@@ line occurs in 2 places"]);
     check_refused("a\nb\n", "@@ b\n-a\n+x", &["but not below \"b\"", "1:a"]);
 }
 
@@ -83,7 +83,7 @@ fn endings_marks_and_blanks_stay() {
 
 #[test]
 fn tolerances_are_told() {
-    check_warned("a  \nb\n", "@@\n a\n-b\n+c", "a  \nc\n", "ignoring blanks at line ends, at line 1");
+    check_warned("a  \nb\n", "@@\n a\n-b\n+c", "a  \nc\n", "ignoring trailing whitespace, at line 1");
     check_warned("    a\n    b\n", "@@\n a\n-b\n+c\n+  d", "    a\n    c\n      d\n", "ignoring indentation");
     check_warned("\ta\n\tb\n", "@@\n     a\n-    b\n+    c", "\ta\n\tc\n", "ignoring indentation");
     check_warned("“a”\nb\n", "@@\n \"a\"\n-b\n+c", "“a”\nc\n", "quotes, dashes");
@@ -92,7 +92,7 @@ fn tolerances_are_told() {
         &format!("{long}\nb\n"),
         &format!("@@\n {}\n-b\n+c", long.replace("third", "thirt")),
         &format!("{long}\nc\n"),
-        "alike",
+        "% similar",
     );
     check_refused("    a\n  b\n", "@@\n a\n-b\n+c", &["another indentation"]);
 }
@@ -104,7 +104,7 @@ fn what_cannot_be_read() {
     check_refused("a\n", "@@\n-a\nstray", &["line 3 of the diff", "\"stray\""]);
     check_refused("a\n", "*** End of File", &["line 1 of the diff"]);
     check_refused("a\n", "@@\n-b\n+c", &["not found in f", "hint:"]);
-    check_refused("a\nb\nc\n", "@@\n a\n-x\n+c", &["Lines like its own stand here:\n1:a\n2:b\n3:c"]);
+    check_refused("a\nb\nc\n", "@@\n a\n-x\n+c", &["Similar lines are here:\n1:a\n2:b\n3:c"]);
     check_refused("a\na\n", "@@\n-a\n+c", &["2 places of f", "1:a\n2:a"]);
     check_refused("a\n", "@@\n-a\n+a", &["no changes being made"]);
 }

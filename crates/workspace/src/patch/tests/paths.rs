@@ -60,7 +60,7 @@ mod links {
         swap();
         let changes = edits.iter().flat_map(FileEdit::changes).collect();
         let error = commit_changes(changes).unwrap_err().to_string();
-        assert!(error.contains("leads to another place"), "{error}");
+        assert!(error.contains("points to another place"), "{error}");
         assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "a\n");
         assert_eq!(fs::read_to_string(bench.folder.path().join("g")).unwrap(), "1\n");
     }
@@ -79,7 +79,7 @@ mod links {
         symlink(outside.path(), bench.folder.path().join("dir")).unwrap();
         for edits in planned {
             let error = commit_changes(edits[0].changes()).unwrap_err().to_string();
-            assert!(error.contains("leads to another place"), "{error}");
+            assert!(error.contains("points to another place"), "{error}");
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
