@@ -381,7 +381,7 @@ fn heavy() -> Vec<Message> {
     let call = ToolCall { id: "1".into(), name: "read".into(), ..ToolCall::default() };
     let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
     answer.content = vec![Content::ToolCall(call.clone())];
-    let mut result = ToolResultMessage::error(&call, &much("result"));
+    let mut result = ToolResultMessage::error(&call, much("result"));
     result.is_error = false;
     let mut last = AssistantMessage::empty(Api::Demo, "p", "m");
     last.content = vec![Content::text(much("answer"))];
