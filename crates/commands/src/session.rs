@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
+use omp_stdx::format::grouped;
 use omp_stdx::md_table::{Align, MdTable};
 use omp_stdx::page::Page;
 use omp_store::{SessionsDir, TitleSource};
@@ -56,7 +57,7 @@ fn info(session: &Session, cwd: &Path) -> Page {
     let counted = counted.with_spending(&now.spending);
     let file = now.file.as_ref().map_or_else(|| "(not saved)".to_owned(), |file| format!("`{}`", file.display()));
     let tokens = counted.tokens;
-    let mut table = MdTable::new([("Session", Align::Left), ("", Align::Left)]);
+    let mut table = MdTable::new([("Session", Align::Left), ("Value", Align::Left)]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     row("id", now.session_id.clone());
     row("title", now.title.clone().unwrap_or_else(|| "(none)".to_owned()));
@@ -73,10 +74,17 @@ fn info(session: &Session, cwd: &Path) -> Page {
     );
     row(
         "tokens",
-        format!("{} in, {} out, {} cached, ${:.4}", tokens.input, tokens.output, tokens.cache_read, counted.cost),
+        format!(
+            "{} in, {} out, {} cached, ${:.4}",
+            grouped(tokens.input),
+            grouped(tokens.output),
+            grouped(tokens.cache_read),
+            counted.cost
+        ),
     );
     if let Some(usage) = counted.context_usage {
-        row("context", format!("{} of {} tokens ({:.1}%)", usage.tokens, usage.context_window, usage.percent));
+        let (used, window) = (grouped(usage.tokens), grouped(usage.context_window));
+        row("context", format!("{used} of {window} tokens ({:.1}%)", usage.percent));
     }
     Page::default().table(table)
 }
