@@ -6,6 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, Session, SlashCommand, SlashReply};
+use omp_stdx::md_table::escaped;
+use omp_stdx::page::Page;
 use omp_store::Custom;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use serde_json::json;
@@ -38,22 +40,44 @@ impl SlashCommand for TodoCommand {
             let (verb, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             let file = |default: Option<&str>| file_named(&self.cwd, rest.trim(), default);
             let done = match verb {
-                "" => return Ok(SlashReply::Text(shown(&*self.tasks))),
+                "" => return Ok(shown(&*self.tasks, None)),
                 "export" => return export(&*self.tasks, &file(Some(DEFAULT_FILE))?),
                 "import" => import(&*self.tasks, &file(None)?)?,
                 _ => self.tasks.edit(arguments)?,
             };
             tell(&*self.tasks, session, &done).await?;
-            Ok(SlashReply::Text(format!("{done}\n\n{}", shown(&*self.tasks))))
+            Ok(shown(&*self.tasks, Some(&done)))
         }
         .boxed()
     }
 }
 
-fn shown(tasks: &dyn TaskList) -> String {
-    let text = tasks.export();
+/// Shows the list, below what was done to it.
+fn shown(tasks: &dyn TaskList, done: Option<&str>) -> SlashReply {
+    let list = tasks.export();
     // An empty list is exported as a heading, so that the file can be filled in.
-    if !text.lines().any(|line| line.starts_with("- ")) { format!("the list is empty\n{HINT}") } else { text }
+    if !list.lines().any(|line| line.starts_with("- ")) {
+        let done = done.map(|done| format!("{done}\n\n")).unwrap_or_default();
+        return SlashReply::Text(format!("{done}the list is empty\n{HINT}"));
+    }
+    let page = done.iter().fold(Page::default(), |page, done| page.either(escaped(done), *done));
+    SlashReply::Page(page.either(drawn(&list), list))
+}
+
+/// Rewrites an exported list so that Markdown draws it: a sign before each task, one task per row.
+fn drawn(list: &str) -> String {
+    let row = |line: &str| {
+        let signs = [("- [ ] ", "☐"), ("- [/] ", "▸"), ("- [x] ", "✓"), ("- [-] ", "✗")];
+        let found = signs.iter().find_map(|(mark, sign)| Some((sign, line.strip_prefix(mark)?)));
+        match (found, line.strip_prefix("# ")) {
+            // Two spaces end the row.
+            (Some((sign, task)), _) => format!("{sign} {}  ", escaped(task)),
+            (None, Some(phase)) => format!("\n## {}\n", escaped(phase)),
+            (None, None) => String::new(),
+        }
+    };
+    let rows: String = list.lines().map(row).filter(|row| !row.is_empty()).map(|row| row + "\n").collect();
+    rows.trim().to_owned()
 }
 
 fn file_named(cwd: &Path, name: &str, default: Option<&str>) -> Result<PathBuf, String> {
@@ -101,4 +125,16 @@ async fn tell(tasks: &dyn TaskList, session: &Session, done: &str) -> Result<(),
         timestamp: now_ms(),
     });
     session.send(Command::Append(Arc::new(reminder))).await.map_err(|closed| closed.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_drawn_with_signs() {
+        let list = "# Read *all*\n- [x] open it\n- [-] guess\n\n# Write\n- [/] a_b\n- [ ] end\\\n";
+        let expect = "## Read \\*all\\*\n\n✓ open it  \n✗ guess  \n\n## Write\n\n▸ a_b  \n☐ end\\\\";
+        assert_eq!(drawn(list), expect);
+    }
 }
