@@ -152,7 +152,7 @@ impl PlanDialog {
             sheet.section();
             sheet.muted(&format!("Sent before the plan: {}", on_one_row(PLAN_APPROVED_EDITED)));
         }
-        sheet.finish(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "back")])
+        sheet.finish_with_all(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "editor"), ("esc", "back")])
     }
 }
 
