@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::{ContextFile, Level};
 use omp_session::{CommandChoice, CommandScreen, Session, SlashCommand, SlashReply};
-use omp_stdx::format::bytes;
+use omp_stdx::format::{bytes, grouped};
 
 use crate::SessionFolder;
 
@@ -56,7 +56,8 @@ impl MemoryCommand {
         }
         let facts = |file: &ContextFile| {
             let level = if file.level == Level::User { "user" } else { "project" };
-            format!("{level}, {}, about {} tokens", bytes(file.text.len() as u64), file.text.len().div_ceil(TOKEN))
+            let tokens = grouped(file.text.len().div_ceil(TOKEN) as u64);
+            format!("{level}, {}, about {tokens} tokens", bytes(file.text.len() as u64))
         };
         let rows = files.iter().enumerate();
         let rows = rows.map(|(at, file)| format!("{}. {} ({})", at + 1, self.shown(&file.path), facts(file)));

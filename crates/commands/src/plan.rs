@@ -54,7 +54,7 @@ async fn set(session: &Session, on: bool) -> Result<(), String> {
 
 fn switched_on() -> String {
     format!(
-        "Plan mode is on: the model reads the project and writes a plan to {PLAN_FILE}, without changing any files. `/plan go` runs the plan, `/plan` leaves plan mode."
+        "Plan mode is on: the model reads the project and writes a plan to {PLAN_FILE}, without changing any files. Run the plan with /plan go, leave plan mode with /plan."
     )
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
+use omp_stdx::format::grouped;
 use omp_stdx::md_table::{Align, MdTable};
 use omp_stdx::page::Page;
 use omp_store::{SessionsDir, TitleSource};
@@ -56,7 +57,7 @@ fn info(session: &Session, cwd: &Path) -> Page {
     let counted = counted.with_spending(&now.spending);
     let file = now.file.as_ref().map_or_else(|| "(not saved)".to_owned(), |file| format!("`{}`", file.display()));
     let tokens = counted.tokens;
-    let mut table = MdTable::new([("Session", Align::Left), ("", Align::Left)]);
+    let mut table = MdTable::new([("Session", Align::Left), ("Value", Align::Left)]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     row("id", now.session_id.clone());
     row("title", now.title.clone().unwrap_or_else(|| "(none)".to_owned()));
@@ -73,13 +74,20 @@ fn info(session: &Session, cwd: &Path) -> Page {
     );
     row(
         "tokens",
-        format!("{} in, {} out, {} cached, ${:.4}", tokens.input, tokens.output, tokens.cache_read, counted.cost),
+        format!(
+            "{} in, {} out, {} cached, ${:.4}",
+            grouped(tokens.input),
+            grouped(tokens.output),
+            grouped(tokens.cache_read),
+            counted.cost
+        ),
     );
     let (context, window) = (session.context_size(), now.model.context_window);
     if context.tokens > 0 && window > 0 {
         let about = if context.is_estimate { "~" } else { "" };
         let percent = context.tokens as f64 / window as f64 * 100.0;
-        row("context", format!("{about}{} of {window} tokens ({percent:.1}%)", context.tokens));
+        let (used, window) = (grouped(context.tokens), grouped(window));
+        row("context", format!("{about}{used} of {window} tokens ({percent:.1}%)"));
     }
     Page::default().table(table)
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Command, CommandScreen, Session, SlashCommand, SlashReply};
+use omp_stdx::md_table::escaped;
+use omp_stdx::page::Page;
 use omp_store::Custom;
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use serde_json::json;
@@ -41,7 +43,7 @@ impl SlashCommand for TodoCommand {
             let is_edit = EDIT_LINE.strip_prefix("/todo ") == Some(verb);
             let file = |default: Option<&str>| file_named(&self.cwd, rest.trim(), default);
             let done = match verb {
-                "" => return Ok(SlashReply::Text(shown(&*self.tasks))),
+                "" => return Ok(shown(&*self.tasks, None)),
                 "export" => return export(&*self.tasks, &file(Some(DEFAULT_FILE))?),
                 "copy" => return copy(&*self.tasks),
                 _ if is_edit && rest.trim().is_empty() => return Ok(edit(&*self.tasks)),
@@ -50,14 +52,20 @@ impl SlashCommand for TodoCommand {
                 _ => self.tasks.edit(arguments)?,
             };
             tell(&*self.tasks, session, &done).await?;
-            Ok(SlashReply::Text(format!("{done}\n\n{}", shown(&*self.tasks))))
+            Ok(shown(&*self.tasks, Some(&done)))
         }
         .boxed()
     }
 }
 
-fn shown(tasks: &dyn TaskList) -> String {
-    written(tasks).unwrap_or_else(|| format!("the list is empty\n{HINT}"))
+/// Shows the list, below what was done to it.
+fn shown(tasks: &dyn TaskList, done: Option<&str>) -> SlashReply {
+    let Some(list) = written(tasks) else {
+        let done = done.map(|done| format!("{done}\n\n")).unwrap_or_default();
+        return SlashReply::Text(format!("{done}the list is empty\n{HINT}"));
+    };
+    let page = done.iter().fold(Page::default(), |page, done| page.either(escaped(done), *done));
+    SlashReply::Page(page.either(drawn(&list), list))
 }
 
 /// Returns the list as Markdown; `None` if it is empty.
@@ -65,6 +73,22 @@ fn written(tasks: &dyn TaskList) -> Option<String> {
     let text = tasks.export();
     // An empty list is exported as a heading, so that the file can be filled in.
     text.lines().any(|line| line.starts_with("- ")).then_some(text)
+}
+
+/// Rewrites an exported list so that Markdown draws it: a sign before each task, one task per row.
+fn drawn(list: &str) -> String {
+    let row = |line: &str| {
+        let signs = [("- [ ] ", "☐"), ("- [/] ", "▸"), ("- [x] ", "✓"), ("- [-] ", "✗")];
+        let found = signs.iter().find_map(|(mark, sign)| Some((sign, line.strip_prefix(mark)?)));
+        match (found, line.strip_prefix("# ")) {
+            // Two spaces end the row.
+            (Some((sign, task)), _) => format!("{sign} {}  ", escaped(task)),
+            (None, Some(phase)) => format!("\n## {}\n", escaped(phase)),
+            (None, None) => String::new(),
+        }
+    };
+    let rows: String = list.lines().map(row).filter(|row| !row.is_empty()).map(|row| row + "\n").collect();
+    rows.trim().to_owned()
 }
 
 fn copy(tasks: &dyn TaskList) -> Result<SlashReply, String> {
@@ -128,4 +152,16 @@ async fn tell(tasks: &dyn TaskList, session: &Session, done: &str) -> Result<(),
         timestamp: now_ms(),
     });
     session.send(Command::Append(Arc::new(reminder))).await.map_err(|closed| closed.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_drawn_with_signs() {
+        let list = "# Read *all*\n- [x] open it\n- [-] guess\n\n# Write\n- [/] a_b\n- [ ] end\\\n";
+        let expect = "## Read \\*all\\*\n\n✓ open it  \n✗ guess  \n\n## Write\n\n▸ a_b  \n☐ end\\\\";
+        assert_eq!(drawn(list), expect);
+    }
 }

@@ -102,7 +102,7 @@ fn break_row((cause, broken): (&BreakCause, &BreakCost)) -> String {
         "{}, {kind}: {}, about {} tokens sent again uncached",
         cause.words(),
         times(broken.times),
-        broken.tokens
+        format::grouped(broken.tokens)
     );
     if broken.cost > 0.0 {
         row.push_str(&format!(", ${:.4}", broken.cost));
@@ -117,7 +117,8 @@ fn times(count: usize) -> String {
 /// Returns a line for each budget that is set.
 fn budgets(account: &Account) -> Vec<String> {
     let line = |whose: &str, limits: BudgetLimits, used: Usage| {
-        let tokens = limits.max_tokens.map(|most| format!("{} of {most} tokens", used.total_tokens));
+        let used_tokens = format::grouped(used.total_tokens);
+        let tokens = limits.max_tokens.map(|most| format!("{used_tokens} of {} tokens", format::grouped(most)));
         let cost = limits.max_cost.map(|most| format!("${:.4} of ${most:.4}", used.cost.total));
         let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
         (!parts.is_empty()).then(|| format!("this {whose}: {}", parts.join(", ")))
@@ -284,11 +285,11 @@ mod tests {
             "## Prompt cache misses",
             "",
             "- the model changed, expected: 2 times, about 900 tokens sent again uncached",
-            "- the provider no longer had it, unexpected: once, about 5000 tokens sent again uncached, $0.0135",
+            "- the provider no longer had it, unexpected: once, about 5,000 tokens sent again uncached, $0.0135",
             "",
             "## Budget",
             "",
-            "- this session: 62 of 1000 tokens, $0.7500 of $2.0000",
+            "- this session: 62 of 1,000 tokens, $0.7500 of $2.0000",
             "- this run: $0.7500 of $1.0000",
         ];
         assert_eq!(report(&account).markdown(), expect.join("\n"));

@@ -1,5 +1,6 @@
 //! Whether compaction pays: the summary costs a request and the shorter prefix has to be cached again.
 
+use omp_stdx::format::grouped;
 use omp_types::Prices;
 
 /// Expected number of further requests: a turn of real work.
@@ -28,7 +29,7 @@ pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<Strin
     let Estimate { before, after, .. } = *estimate;
     let saved = before.saturating_sub(after);
     if (saved as f64) < before as f64 * LEAST_PART {
-        return Some(format!("only {saved} of {before} tokens would be saved"));
+        return Some(format!("only {} of {} tokens would be saved", grouped(saved), grouped(before)));
     }
     let (cost, saving) = (estimate.cost(), estimate.saving_per_request() * EXPECTED_REQUESTS);
     // If nothing has a price, fewer tokens are always better.
@@ -78,8 +79,8 @@ mod tests {
     fn it_pays_where_much_is_saved_and_not_where_little_is() {
         let (sonnet, free) = ((3.0, 15.0, 0.3, 3.75), (0.0, 0.0, 0.0, 0.0));
         let uncached = (3.0, 15.0, 0.0, 0.0);
-        check(100_000, 95_000, free, "only 5000 of 100000 tokens would be saved");
-        check(100_000, 120_000, free, "only 0 of 100000 tokens would be saved");
+        check(100_000, 95_000, free, "only 5,000 of 100,000 tokens would be saved");
+        check(100_000, 120_000, free, "only 0 of 100,000 tokens would be saved");
         check(0, 0, free, "");
         check(100_000, 30_000, free, "");
         check(100_000, 30_000, uncached, "");

@@ -1,5 +1,6 @@
 //! Results of a compaction, for front ends and hooks.
 
+use omp_stdx::format::grouped;
 use omp_store::{Compaction, EntryId};
 use serde_json::Value;
 
@@ -85,7 +86,7 @@ impl Compacted {
     pub fn told(&self) -> String {
         let Survived { tokens_after, summarized_messages, kept_messages, .. } = self.survived;
         let mut lines = vec![
-            format!("Compacted: about {} tokens before, {tokens_after} after.", self.tokens_before),
+            format!("Compacted: about {} tokens before, {} after.", grouped(self.tokens_before), grouped(tokens_after)),
             format!("{summarized_messages} messages summarized, {kept_messages} kept."),
         ];
         lines.extend(self.short_summary.as_ref().map(|short| format!("About: {short}")));

@@ -50,7 +50,7 @@ use transcripts::{branch_points, conversation, history, stats, tree};
 /// The content of cards, for commands that show one.
 pub use omp_view as view;
 
-pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
+pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper, words_of_refusal};
 pub use branch_points::BranchPoint;
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};

@@ -17,6 +17,10 @@ enum Part {
     List(Vec<String>),
     Table(MdTable),
     Markdown(String),
+    Either {
+        markdown: String,
+        plain: String,
+    },
 }
 
 impl Page {
@@ -52,6 +56,12 @@ impl Page {
         self.with(Part::Table(table))
     }
 
+    /// Adds a part that is written differently in Markdown and in plain text.
+    #[must_use]
+    pub fn either(self, markdown: impl Into<String>, plain: impl Into<String>) -> Self {
+        self.with(Part::Either { markdown: markdown.into(), plain: plain.into() })
+    }
+
     fn with(mut self, part: Part) -> Self {
         self.parts.push(part);
         self
@@ -64,6 +74,7 @@ impl Page {
             Part::Text(text) | Part::Drawing(text) | Part::Markdown(text) => text.clone(),
             Part::List(items) => items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"),
             Part::Table(table) => table.markdown(),
+            Part::Either { markdown, .. } => markdown.clone(),
         };
         self.parts.iter().map(part).collect::<Vec<_>>().join("\n\n")
     }
@@ -80,6 +91,7 @@ impl Page {
                 Part::Markdown(text) => (text.clone(), false),
                 Part::List(items) => (items.join("\n"), false),
                 Part::Table(table) => (table.plain(), false),
+                Part::Either { plain, .. } => (plain.clone(), false),
             };
             if !text.is_empty() {
                 text.push_str(if after_heading && !is_heading { "\n" } else { "\n\n" });
@@ -110,5 +122,7 @@ mod tests {
         assert_eq!(page.markdown(), "## One\n\nSee `x`.\n\n██\n\n| Name |\n| ---- |\n| `a`  |\n\n### Two\n\n- a\n- b");
         assert_eq!(page.plain(), "One\nSee x.\n\nName\na\n\nTwo\na\nb");
         assert_eq!(Page::of_markdown("## *x*").plain(), "## *x*");
+        let either = Page::default().text("a").either("**b**", "b");
+        assert_eq!((either.markdown(), either.plain()), ("a\n\n**b**".to_owned(), "a\n\nb".to_owned()));
     }
 }

@@ -25,6 +25,8 @@ pub struct EntryNode {
     pub kind: String,
     /// Set only for messages.
     pub role: Option<String>,
+    /// The tool that a result is from.
+    pub tool: Option<String>,
     /// The start of its text, on one line.
     pub preview: String,
     pub label: Option<String>,
@@ -34,6 +36,8 @@ pub struct EntryNode {
     /// An answer that has only tool calls and did not fail.
     only_calls: bool,
     said: bool,
+    /// Bookkeeping, or a note that only the model reads.
+    behind: bool,
     searched: String,
 }
 
@@ -128,12 +132,14 @@ impl EntryNode {
             timestamp: String::new(),
             kind: body.kind().to_owned(),
             role: message.map(|message| message.role().to_owned()),
+            tool: message.and_then(tool_of),
             preview: one_line.chars().take(PREVIEW).collect(),
             label: None,
             active: false,
             leaf: false,
             only_calls: answer.is_some_and(only_calls),
             said: is_said(body),
+            behind: is_behind(body),
             searched: text.to_lowercase(),
         }
     }
@@ -142,7 +148,7 @@ impl EntryNode {
         if self.only_calls && !self.leaf && filter != TreeFilter::All {
             return false;
         }
-        let conversation = !matches!(self.kind.as_str(), "label" | "custom" | "model_change" | "thinking_level_change");
+        let conversation = !self.behind;
         match filter {
             TreeFilter::All => true,
             TreeFilter::Default => conversation,
@@ -186,6 +192,20 @@ fn is_said(body: &EntryBody) -> bool {
         EntryBody::CustomMessage(entry) => entry.display,
         EntryBody::Compaction(_) | EntryBody::BranchSummary(_) => true,
         _ => false,
+    }
+}
+
+fn is_behind(body: &EntryBody) -> bool {
+    match body {
+        EntryBody::CustomMessage(entry) => !entry.display,
+        other => matches!(other.kind(), "label" | "custom" | "model_change" | "thinking_level_change" | "title_change"),
+    }
+}
+
+fn tool_of(message: &Message) -> Option<String> {
+    match message {
+        Message::ToolResult(result) => Some(result.tool_name.clone()),
+        _ => None,
     }
 }
 

@@ -67,10 +67,9 @@ impl Emulator {
         plain(&std::mem::replace(left, rest))
     }
 
-    /// Returns the text that is left: of the screen, and of a full-screen program that did not restore it.
+    /// Returns the text that is left on the screen. What a full-screen program drew is not text, so nothing of it is kept.
     pub fn finish(mut self) -> String {
-        let drawn = self.parser.screen().alternate_screen().then(|| self.parser.screen().contents());
-        if drawn.is_some() {
+        if self.is_full_screen() {
             self.parser.process(LEAVE_ALTERNATE);
         }
         let (screen, side) = self.parser.screen_and_callbacks_mut();
@@ -78,11 +77,6 @@ impl Emulator {
         // Writing to a string cannot fail.
         let _ = screen.write_contents_formatted_basic(&mut text, BasicFormattedCaptureRange::Full(&mut side.state));
         let mut text = plain(&text);
-        if let Some(drawn) = drawn {
-            text.truncate(text.trim_end().len());
-            text.push('\n');
-            text.push_str(&plain(&drawn));
-        }
         let end = text.trim_end().len();
         text.truncate(end);
         let begin = text.len() - text.trim_start_matches('\n').len();

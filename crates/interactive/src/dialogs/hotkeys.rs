@@ -98,6 +98,18 @@ mod tests {
     use crate::keymap::Keymap;
 
     #[test]
+    fn every_description_fits_into_80_columns() {
+        let theme = omp_tui::Theme::colorless();
+        // The frame takes four columns.
+        let space = Space { width: 76, height: 24, theme: &theme, focused: true };
+        let dialog = HotkeysDialog::new(Keymap::defaults().help());
+        for (row, line) in dialog.rows.iter().zip(dialog.lines(&space).iter().filter(|row| row.text().starts_with(' ')))
+        {
+            assert!(line.text().ends_with(&row.about), "{}", line.text());
+        }
+    }
+
+    #[test]
     fn keys_by_where_they_count() {
         insta::assert_snapshot!(both(&mut HotkeysDialog::new(Keymap::defaults().help())), @"
         ╭─ Keys ───────────────────────────────────────────────────╮
@@ -105,7 +117,7 @@ mod tests {
         ├──────────────────────────────────────────────────────────┤
         │ Application                                              │
         │   enter                   send the message               │
-        │   escape                  interrupt, or leave a mode; t… │
+        │   escape                  interrupt or leave a mode; tw… │
         │   ctrl+c                  interrupt, or clear the edito… │
         │   ctrl+d                  exit, if idle and the editor … │
         │   ctrl+z                  suspend; `fg` in the shell re… │
@@ -117,7 +129,7 @@ mod tests {
         > type to search
         Application
           enter            send the m…
-          escape           interrupt,…
+          escape           interrupt …
           ctrl+c           interrupt,…
           ctrl+d           exit, if i…
           ctrl+z           suspend; `…

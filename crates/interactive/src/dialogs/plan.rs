@@ -162,7 +162,7 @@ impl PlanDialog {
             self.shows_sent = sent.fit;
             sheet.extend(sent.rows);
         }
-        sheet.finish(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "back")])
+        sheet.finish_with_all(&[("enter", enter), ("shift+enter", "new line"), ("ctrl+g", "editor"), ("esc", "back")])
     }
 }
 

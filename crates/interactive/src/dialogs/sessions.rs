@@ -211,9 +211,14 @@ impl Dialog for SessionsDialog {
             Doing::Refused(why) => sheet.prose(why, space.theme.fg(Token::Warning)),
             Doing::Choosing => self.about(&mut sheet),
         }
-        let keys =
-            [("enter", "open"), ("tab", "scope"), ("ctrl+r", "rename"), ("ctrl+d", "delete"), ("ctrl+s", "sort")];
-        sheet.finish(&keys)
+        sheet.finish_with_all(&[
+            ("enter", "open"),
+            ("esc", "close"),
+            ("tab", "scope"),
+            ("ctrl+r", "rename"),
+            ("ctrl+d", "delete"),
+            ("ctrl+s", "sort"),
+        ])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {

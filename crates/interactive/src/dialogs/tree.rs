@@ -222,7 +222,7 @@ impl TreeDialog {
         if let Some(label) = &node.label {
             line.push(format!("[{}] ", one_line(label)), theme.fg(Token::Warning));
         }
-        line.push(format!("{}: ", one_line(&node.who)), quiet).push(one_line(&node.text), style);
+        line.push(format!("{}: ", one_line(author(node))), quiet).push(one_line(&node.text), style);
         omp_tui::text::clip(line, space.width)
     }
 }
@@ -245,8 +245,13 @@ fn without(nodes: Vec<TreeNode>, gone: &EntryId) -> Vec<TreeNode> {
     kept
 }
 
+/// Who or what an entry is from: the user, the model, a tool.
+fn author(node: &TreeNode) -> &str {
+    node.tool.as_deref().unwrap_or(&node.who)
+}
+
 fn searched(node: &TreeNode) -> String {
-    format!("{} {} {}", node.label.as_deref().unwrap_or_default(), node.who, node.text).to_lowercase()
+    format!("{} {} {}", node.label.as_deref().unwrap_or_default(), author(node), node.text).to_lowercase()
 }
 
 impl Dialog for TreeDialog {
@@ -268,7 +273,8 @@ impl Dialog for TreeDialog {
             sheet.push(field.draw("Label: ", "none", space));
             return sheet.finish(&[("enter", "keep"), ("esc", "back")]);
         }
-        let keys = [("enter", "go here"), ("shift+l", "label"), ("ctrl+o", "filter"), ("alt+←→", "fold")];
+        let keys =
+            [("enter", "go here"), ("esc", "close"), ("shift+l", "label"), ("ctrl+o", "filter"), ("alt+←→", "fold")];
         sheet.finish(&keys)
     }
 

@@ -76,7 +76,7 @@ pub const RESERVED: [&str; 11] = [
 
 pub static ROWS: &[Row] = &[
     row(Area::App, "tui.input.submit", &["enter"], "send the message"),
-    row(Area::App, "app.interrupt", &["escape"], "interrupt, or leave a mode; twice: earlier messages"),
+    row(Area::App, "app.interrupt", &["escape"], "interrupt or leave a mode; twice: earlier messages"),
     row(Area::App, "app.clear", &["ctrl+c"], "interrupt, or clear the editor; twice: exit"),
     row(Area::App, "app.exit", &["ctrl+d"], "exit, if idle and the editor is empty"),
     row(Area::App, "app.suspend", &["ctrl+z"], "suspend; `fg` in the shell resumes"),

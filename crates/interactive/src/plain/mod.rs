@@ -3,6 +3,7 @@
 //! Nothing is redrawn, colored or animated. The terminal does its own line editing; input arrives line by line.
 
 mod answer;
+mod inbox;
 mod teller;
 mod words;
 
@@ -18,7 +19,7 @@ use omp_compaction::CompactionReason;
 use omp_session::{
     AgentEvent, Answer, Attached, Command, EndReason, Obeyed, OpenSession, Question, QuestionKind, RanBy, RunEnd,
     SessionEvent, SessionHost, SessionSwitch, ShownInstead, SwitchFailed, SwitchedSession, TimeLimit, ToldRetries,
-    ToolOutcome, Wish, with_retry_hint,
+    ToolOutcome, Wish, with_retry_hint, words_of_refusal,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};
@@ -28,11 +29,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::prompt::{Copied, PromptParts, Submission, Typed, is_leaving, typed};
+use crate::transcript::DENIED;
+use inbox::Inbox;
 use teller::Teller;
 
-/// Lines that arrive faster than anyone types were pasted and form one message.
-const PASTED_WITHIN: Duration = Duration::from_millis(25);
-const MOST_PASTED_LINES: usize = 10_000;
 /// A second Ctrl+C within this time exits.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -144,14 +144,6 @@ struct Work {
     /// Running calls, with their titles.
     calls: Vec<(String, String)>,
     retries: ToldRetries,
-}
-
-struct Inbox {
-    lines: mpsc::Receiver<String>,
-    closed: bool,
-    /// Lines that ended with a backslash, waiting for the rest.
-    begun: String,
-    attended: bool,
 }
 
 impl Plain<'_> {
@@ -567,7 +559,9 @@ impl Plain<'_> {
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
         if view.shows_output() && view.status == Status::Failed {
             let said = view.for_people(omp_types::text_of(&done.output.content));
-            view.blocks.push(omp_view::Block::Text(said));
+            let words = words_of_refusal(&said).filter(|_| done.output.details.is_none()).map(str::to_owned);
+            view.notes.extend(words.is_some().then(|| DENIED.to_owned()));
+            view.blocks.push(omp_view::Block::Text(words.unwrap_or(said)));
         }
         view
     }
@@ -582,25 +576,5 @@ impl Plain<'_> {
 
     fn problem(&mut self, text: &str) -> io::Result<()> {
         self.teller.say(&format!("Error: {text}"))
-    }
-}
-
-impl Inbox {
-    /// Collects a message: one line, a pasted block, or lines that end with a backslash up to one that does not.
-    async fn whole(&mut self, line: String) -> Option<String> {
-        let mut text = std::mem::take(&mut self.begun) + &line;
-        if self.attended {
-            for _ in 0..MOST_PASTED_LINES {
-                let Ok(Some(more)) = tokio::time::timeout(PASTED_WITHIN, self.lines.recv()).await else { break };
-                text = text + "\n" + &more;
-            }
-        }
-        match text.strip_suffix('\\') {
-            None => Some(text),
-            Some(begun) => {
-                self.begun = format!("{begun}\n");
-                None
-            }
-        }
     }
 }

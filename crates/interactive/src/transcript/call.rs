@@ -1,7 +1,7 @@
 //! A tool call, from the first byte of its arguments to its result.
 
 use omp_agent::{ArrivingCall, Outcome};
-use omp_session::{Session, ToolOutput};
+use omp_session::{Session, ToolOutput, words_of_refusal};
 use omp_tui::{Line, Space, Token};
 use omp_types::{Content, PartialJson, text_of};
 use omp_view::{Block as Part, Keep, Status, View};
@@ -13,6 +13,9 @@ use super::gallery::{Gallery, Hung, version_of};
 
 /// Caps the output of a running command that is scanned for its last rows.
 const TAIL: usize = 4 * 1024;
+
+/// The note of a call that the user refused.
+pub(crate) const DENIED: &str = "denied";
 
 /// Renders the view that its tool creates.
 pub struct CallBlock {
@@ -136,6 +139,10 @@ impl CallBlock {
         let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.shows_output() || output.details.is_none() && output.is_error {
             self.said = view.for_people(text_of(&output.content));
+        }
+        if let Some(words) = words_of_refusal(&self.said).filter(|_| self.is_error) {
+            (self.said, self.is_error) = (words.to_owned(), false);
+            view.notes.insert(0, DENIED.to_owned());
         }
         self.pictures = pictures(&mut view, output, gallery);
         self.show(View { status, ..view });

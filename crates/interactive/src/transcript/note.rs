@@ -1,5 +1,6 @@
 //! Blocks that are not from the model: user messages, notices, errors, marks and dividers.
 
+use omp_stdx::display_width;
 use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Style, Token};
 
@@ -55,7 +56,8 @@ impl Note {
             Tone::Reply => {
                 let (typed, answer) = self.text.split_once('\n').unwrap_or((&self.text, ""));
                 let mut rows = wrap_text(typed, space.width, theme.fg(Token::Muted));
-                rows.extend(wrap_text(answer.trim_end(), space.width, theme.fg(Token::Text)));
+                let answer = answer.trim_end().lines();
+                rows.extend(answer.flat_map(|line| hung(line, space.width, theme.fg(Token::Text))));
                 rows
             }
             Tone::Aside => wrap_text(&self.text, space.width, theme.fg(Token::Muted)),
@@ -80,7 +82,7 @@ impl Note {
             Tone::Mark => vec![Line::styled(self.text.clone(), theme.fg(Token::Warning))],
             Tone::Divider => {
                 let text = format!("── {} ", self.text);
-                let rest = space.width.saturating_sub(omp_stdx::display_width::width(&text)).min(40);
+                let rest = space.width.saturating_sub(display_width::width(&text)).min(40);
                 vec![Line::styled(text + &"─".repeat(rest), theme.fg(Token::Dim))]
             }
         }
@@ -103,6 +105,21 @@ impl Block for Note {
     }
 }
 
+/// Wraps a line of text. If it is indented or has columns, the rows below the first begin where its last column does.
+fn hung(line: &str, width: usize, style: Style) -> Vec<Line> {
+    let text = line.trim_end();
+    let gaps = text.match_indices("  ").map(|(at, _)| at + text[at..].len() - text[at..].trim_start().len());
+    let begin = gaps.filter(|end| display_width::width(&text[..*end]) <= width / 2).max().unwrap_or_default();
+    let (before, last) = text.split_at(begin);
+    let hang = display_width::width(before);
+    let mut rows = wrap_text(last, width.saturating_sub(hang), style);
+    for (at, row) in rows.iter_mut().enumerate().filter(|_| hang > 0) {
+        let before = if at == 0 { before.to_owned() } else { " ".repeat(hang) };
+        row.spans.insert(0, omp_tui::Span::new(before, style));
+    }
+    rows
+}
+
 /// Wraps text with a sign before the first row; the other rows are indented as far.
 fn led(sign: &'static str, sign_style: Style, text: &str, style: Style, space: &Space<'_>) -> Vec<Line> {
     let rows = wrap_text(text, space.width.saturating_sub(2), style);
@@ -112,4 +129,26 @@ fn led(sign: &'static str, sign_style: Style, text: &str, style: Style, space: &
         row
     };
     rows.into_iter().enumerate().map(lead).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_row_hangs_below_its_last_column() {
+        for (line, expect) in [
+            (
+                "ok    git   a repository of this project",
+                "ok    git   a repository\n            of this\n            project",
+            ),
+            ("      hint: install it now", "      hint: install it\n      now"),
+            ("a row without any columns", "a row without any\ncolumns"),
+            ("a row with a gap behind  its middle", "a row with a gap behind\nits middle"),
+            ("", ""),
+        ] {
+            let rows = hung(line, 24, Style::PLAIN);
+            assert_eq!(rows.iter().map(Line::text).collect::<Vec<_>>().join("\n"), expect, "{line}");
+        }
+    }
 }

@@ -186,7 +186,10 @@ async fn a_call_is_refused_with_what_to_do_instead() {
         stage.type_text("use the todo list").await;
         stage.press("enter").await;
         stage.until("Fine.").await;
-        assert!(result(stage).contains("use the todo list"), "{}", result(stage));
+        assert!(result(stage).contains("The user refused this call and said: use the todo list"), "{}", result(stage));
+        let text = stage.text();
+        assert!(text.contains("✗ $ touch made  denied\n  use the todo list\n"), "{text}");
+        assert!(!text.contains("refused"), "{text}");
         assert!(!stage.workspace.path("made").exists());
     })
     .await;

@@ -47,7 +47,8 @@ async fn another_session_is_found_and_gone_on_with() {
         │   question-2                                         now │
         │   question-1                                         now │
         ├──────────────────────────────────────────────────────────┤
-        │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+        │ enter open · esc close · tab scope · ctrl+r rename       │
+        │ ctrl+d delete · ctrl+s sort                              │
         ╰──────────────────────────────────────────────────────────╯
         ");
         stage.type_text("question-1").await;

@@ -81,7 +81,7 @@ async fn the_tree_leads_to_any_branch() {
         │     ▾ • user: another way                                │
         │ ❯     • assistant: answer 3                              │
         ├──────────────────────────────────────────────────────────┤
-        │ enter go here · shift+l label · ctrl+o filter            │
+        │ enter go here · esc close · shift+l label                │
         ╰──────────────────────────────────────────────────────────╯
         ");
         stage.type_text("answer 2").await;

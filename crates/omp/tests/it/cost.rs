@@ -19,7 +19,7 @@ fn counts(input: u64, cache_read: u64) -> TokenCounts {
 async fn a_print_run_over_its_tokens_stops_cleanly_and_says_so() {
     let scene = Scene::new(Wire::Completions, [call(30_000, 0), call(31_000, 0), Turn::text("Done.")]).await;
     let ran = scene.omp(&["-p", "read it", "--max-tokens", "70k"]).run().await.exits(3);
-    let ran = ran.complains(&["token budget of this run reached: 61100 of 70000 tokens used", "hint: "]);
+    let ran = ran.complains(&["token budget of this run reached: 61,100 of 70,000 tokens used", "hint: "]);
     assert_eq!(ran.stdout, "Reading.\n", "what was said last");
     assert_eq!(scene.server.model_requests().len(), 2);
     // Nothing is lost: the same session continues with a larger budget.
@@ -41,9 +41,9 @@ async fn settings_hold_for_a_session_and_a_project_cannot_raise_them() {
     scene.workspace.write_config_yml("budget: { maxTokens: 31000 }\n").unwrap();
     scene.workspace.write(".omp/config.yml", "budget:\n  maxTokens: 9000000\n").unwrap();
     let ran = scene.omp(&["-p", "read it"]).run().await.exits(3);
-    ran.complains(&["token budget of this session reached: 30050 of 31000 tokens used", "/budget"]);
+    ran.complains(&["token budget of this session reached: 30,050 of 31,000 tokens used", "/budget"]);
     let again = scene.omp(&["-c", "-p", "go on"]).run().await.exits(3);
-    again.complains(&["30050 of 31000"]);
+    again.complains(&["30,050 of 31,000"]);
     assert_eq!(scene.server.model_requests().len(), 1, "what earlier runs took counts");
     let raised = scene.omp(&["-c", "-p", "/budget tokens 1M", "go on"]).run().await.exits(0);
     assert!(raised.stdout.ends_with("Done.\n"), "{raised}");
@@ -98,7 +98,7 @@ async fn a_lost_cache_is_named_in_json_and_warned_of_in_print() {
     let turns = || [call(9000, 0), call(100, 9000), Turn::text("Done.").usage(counts(9300, 0))];
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&["-p", "read it"]).run().await.exits(0).prints("Done.\n");
-    let expect = "warning: prompt cache miss (unexpected): the provider no longer had it; about 9100 tokens";
+    let expect = "warning: prompt cache miss (unexpected): the provider no longer had it; about 9,100 tokens";
     assert!(ran.stderr.contains(expect), "{}", ran.stderr);
     let scene = Scene::new(Wire::Completions, turns()).await;
     let ran = scene.omp(&["--mode", "json", "-p", "read it", "/usage"]).run().await.exits(0);
@@ -112,7 +112,7 @@ async fn a_lost_cache_is_named_in_json_and_warned_of_in_print() {
     for part in [
         "Usage\nModel            Answers   Input  Cached  Written  Output     Cost\nmock/mock-model        3  27,400     32%",
         "Turns\nTurn  Answers   Input  Cached  Written  Output     Cost\n1           3  27,400     32%        0     150",
-        "the provider no longer had it, unexpected: once, about 9100 tokens sent again uncached",
+        "the provider no longer had it, unexpected: once, about 9,100 tokens sent again uncached",
     ] {
         assert!(usage.contains(part), "{part}\n{usage}");
     }
@@ -127,7 +127,7 @@ async fn rpc_warns_and_goes_on_when_the_budget_is_raised() {
     let notice = client.until("notice").await;
     assert_eq!(notice["level"], "warning");
     let text = notice["message"].as_str().unwrap();
-    assert!(text.starts_with("token budget of this run reached: 30050 of 40000 tokens used"), "{text}");
+    assert!(text.starts_with("token budget of this run reached: 30,050 of 40,000 tokens used"), "{text}");
     client.send(&json!({"type": "prompt", "message": "/budget off"})).await;
     client.send(&json!({"type": "prompt", "message": "go on"})).await;
     client.until("spent").await;

@@ -302,8 +302,19 @@ pub(crate) fn refused(control: &Control, call: &ToolCall, by: &DecidedBy) {
     );
 }
 
+/// How the text about a refused call begins.
+const REFUSED: &str = "The user refused this call";
+
+/// Returns what the user said, if `told` is what the model is told about a call that the user refused.
+pub fn words_of_refusal(told: &str) -> Option<&str> {
+    match told.strip_prefix(REFUSED)? {
+        "." => Some(""),
+        rest => rest.strip_prefix(" and said: ").or_else(|| rest.strip_prefix(", ")),
+    }
+}
+
 fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<(), String> {
-    let refused = |words: &str| Err(format!("The user refused this call and said: {words}"));
+    let refused = |words: &str| Err(format!("{REFUSED} and said: {words}"));
     match answer {
         Some(Answer::Yes) => Ok(()),
         Some(Answer::Text(text)) => refused(&text),
@@ -316,10 +327,10 @@ fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Result<()
             }
             match level {
                 RuleLevel::Allow => Ok(()),
-                _ => Err(format!("The user refused this call, now and always: {}", rules.join(", "))),
+                _ => Err(format!("{REFUSED}, now and always: {}", rules.join(", "))),
             }
         }
-        Some(Answer::No) | None => Err("The user refused this call.".to_owned()),
+        Some(Answer::No) | None => Err(format!("{REFUSED}.")),
     }
 }
 

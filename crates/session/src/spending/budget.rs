@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use omp_stdx::format::grouped;
 use omp_types::Usage;
 
 /// `None` means no limit.
@@ -54,10 +55,10 @@ impl BudgetLimits {
         if let Some(most) = self.max_tokens
             && (used.total_tokens >= most || used.total_tokens.saturating_add(next.tokens) > most)
         {
-            let used = used.total_tokens;
+            let (used, most) = (grouped(used.total_tokens), grouped(most));
             return Some(format!(
                 "token budget of this {name} reached: {used} of {most} tokens used, and the next request needs about {}\nhint: {hint}",
-                next.tokens
+                grouped(next.tokens)
             ));
         }
         if let Some(most) = self.max_cost

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use omp_stdx::format::grouped;
 use omp_types::{Prices, Usage};
 
 /// One cause for each way in which a request stops extending the one before it.
@@ -112,7 +113,8 @@ impl fmt::Display for PrefixBreak {
             BreakCause::Expired => "expired",
             _ => "unexpected",
         };
-        write!(f, "prompt cache miss ({kind}): {}; about {tokens} tokens were sent again uncached", cause.words())?;
+        let (words, tokens) = (cause.words(), grouped(*tokens));
+        write!(f, "prompt cache miss ({kind}): {words}; about {tokens} tokens were sent again uncached")?;
         if *cost > 0.0 { write!(f, ", which cost ${cost:.4} more") } else { Ok(()) }
     }
 }

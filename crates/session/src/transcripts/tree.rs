@@ -29,6 +29,8 @@ pub struct TreeNode {
     pub label: Option<String>,
     /// `user`, `assistant`, or the kind of the entry.
     pub who: String,
+    /// The tool that a result is from.
+    pub tool: Option<String>,
     /// The beginning of its text.
     pub text: String,
 }
@@ -71,6 +73,7 @@ pub(crate) fn tree_of(entries: &[omp_store::EntryNode], filter: TreeFilter) -> V
             active: entry.active,
             label: entry.label.clone(),
             who: entry.role.as_ref().unwrap_or(&entry.kind).clone(),
+            tool: entry.tool.clone(),
             text: first_words(&entry.preview),
         });
         push_all(&mut stack, &children[position], depth);

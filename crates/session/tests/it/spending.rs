@@ -215,7 +215,7 @@ async fn a_provider_that_forgets_is_told_of_with_its_price() {
     let broken = spent(&mut stage, say("three")).await[0].break_cause.unwrap();
     assert_eq!((broken.cause, broken.tokens), (BreakCause::Eviction, 6020));
     assert!(broken.cause.is_unexpected() && broken.cost > 0.02, "{broken:?}");
-    assert!(broken.to_string().contains("(unexpected): the provider no longer had it; about 6020 tokens"), "{broken}");
+    assert!(broken.to_string().contains("(unexpected): the provider no longer had it; about 6,020 tokens"), "{broken}");
     spent(&mut stage, say("four")).await;
     assert_eq!((causes(&stage), account(&stage).unexpected_breaks()), (vec![("eviction", 1)], 1));
 }
@@ -271,7 +271,7 @@ async fn a_session_over_budget_stops_before_the_request_and_goes_on_when_it_may(
     });
     let (lines, end) = stage.prompt("go").await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
-    assert!(reason.starts_with("token budget of this session reached: 830 of 1000 tokens used"), "{reason}");
+    assert!(reason.starts_with("token budget of this session reached: 830 of 1,000 tokens used"), "{reason}");
     assert!(reason.contains("\nhint: the session is saved; raise the limit with `/budget cost 5`"), "{reason}");
     assert_eq!(stage.llm.requests().len(), 2);
     assert_eq!(lines.last().unwrap(), "end (terminal: true)");
@@ -302,6 +302,6 @@ async fn a_request_that_cannot_fit_is_never_made() {
     let mut stage = stage([answer(0, 10)], |options| options.budget.session = limits);
     let (_, end) = stage.prompt(&"many words ".repeat(1000)).await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
-    assert!(reason.contains("0 of 500 tokens used, and the next request needs about 21"), "{reason}");
+    assert!(reason.contains("0 of 500 tokens used, and the next request needs about 2,1"), "{reason}");
     assert!(stage.llm.requests().is_empty());
 }

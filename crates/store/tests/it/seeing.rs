@@ -126,7 +126,10 @@ fn the_tree_is_filtered_and_searched() {
         said("x", "a", "another way"),
         answer("y", "x", call, "error"),
         line("l", "c", r#""type":"label","targetId":"c","label":"Milestone""#),
-        answer("z", "l", call, "toolUse"),
+        line("n", "l", r#""type":"title_change","title":"Parser""#),
+        line("h", "n", r#""type":"custom_message","customType":"note","content":"for the model","display":false"#),
+        line("v", "h", r#""type":"custom_message","customType":"note","content":"for all","display":true"#),
+        answer("z", "v", call, "toolUse"),
     ];
     let session = session(&place, &lines);
     let nodes = session.tree(Some(&"z".into()));
@@ -134,19 +137,21 @@ fn the_tree_is_filtered_and_searched() {
         let ids: Vec<_> = shown(&nodes, filter, query).iter().map(|shown| shown.node.id.as_str().to_owned()).collect();
         assert_eq!(ids, expect, "{filter:?} {query:?}");
     };
-    check(TreeFilter::Default, "", &["a", "t", "c", "x", "y", "z"]);
-    check(TreeFilter::NoTools, "", &["a", "c", "x", "y", "z"]);
-    check(TreeFilter::Said, "", &["a", "c", "x", "y"]);
+    check(TreeFilter::Default, "", &["a", "t", "c", "x", "y", "v", "z"]);
+    check(TreeFilter::NoTools, "", &["a", "c", "x", "y", "v", "z"]);
+    check(TreeFilter::Said, "", &["a", "c", "x", "y", "v"]);
     check(TreeFilter::UserOnly, "", &["a", "x"]);
     check(TreeFilter::LabeledOnly, "", &["c"]);
-    check(TreeFilter::All, "", &["m", "a", "b", "t", "c", "x", "y", "l", "z"]);
+    check(TreeFilter::All, "", &["m", "a", "b", "t", "c", "x", "y", "l", "n", "h", "v", "z"]);
+    let tools: Vec<_> = nodes.iter().filter_map(|node| node.tool.as_deref()).collect();
+    assert_eq!(tools, ["read"]);
     check(TreeFilter::Default, "TASK start", &["a"]);
     check(TreeFilter::Default, "milestone done", &["c"]);
     check(TreeFilter::Default, "main.rs", &["y", "z"]);
     check(TreeFilter::All, "model_change", &["m"]);
     check(TreeFilter::Default, "task nowhere", &[]);
     let active: Vec<_> = nodes.iter().filter(|node| node.active).map(|node| node.id.as_str()).collect();
-    assert_eq!(active, ["m", "a", "b", "t", "c", "l", "z"]);
+    assert_eq!(active, ["m", "a", "b", "t", "c", "l", "n", "h", "v", "z"]);
     let rows = shown(&nodes, TreeFilter::UserOnly, "");
     assert_eq!(rows.iter().map(|row| row.parent).collect::<Vec<_>>(), [None, Some(0)]);
     let done = &nodes[4];

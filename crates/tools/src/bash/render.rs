@@ -48,7 +48,7 @@ fn how_it_failed(details: &BashDetails) -> Vec<String> {
         notes.push(format!("timed out after {}s", details.timeout_seconds));
     }
     if details.aborted {
-        notes.push("aborted".to_owned());
+        notes.push("interrupted".to_owned());
     }
     notes
 }

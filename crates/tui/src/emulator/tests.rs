@@ -58,9 +58,10 @@ fn the_text_is_what_a_terminal_would_have_kept() {
         // A progress bar is its last state.
         ("10%\r50%\r100%\r\ndone\r\n", "100%\ndone\n"),
         ("\x1b[31mred\x1b[m   \r\n", "red\n"),
-        // A full-screen program leaves nothing behind, unless it is ended.
+        // A full-screen program leaves nothing behind, even if it is ended.
         ("$ vi\r\n\x1b[?1049h\x1b[2J\x1b[Hdrawn\r\n\r\n\r\n\r\n\r\n\x1b[?1049lafter\r\n", "$ vi\nafter\n"),
-        ("$ top\r\n\x1b[?1049h\x1b[2J\x1b[Hcpu 3%", "$ top\ncpu 3%\n"),
+        ("$ top\r\n\x1b[?1049h\x1b[2J\x1b[Hcpu 3%", "$ top\n"),
+        ("\x1b[?1049h\x1b[2J\x1b[Htext\r\n~\r\n~", ""),
     ] {
         assert_eq!(text_of(output), expect, "{output:?}");
     }

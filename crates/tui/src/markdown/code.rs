@@ -28,8 +28,9 @@ impl CodeRows {
 
     /// Returns the name of the language, if there is one.
     pub fn heading(&self, look: MarkdownLook<'_>) -> Option<Line> {
-        let style = look.theme.fg(Token::MdCodeBlockBorder);
-        let heading = || crate::text::clip(Line::styled(format!("── {}", self.label), style), look.width);
+        let rule = look.theme.fg(Token::MdCodeBlockBorder);
+        let label = || Line::styled("── ", rule).with(self.label.clone(), look.theme.fg(Token::Muted));
+        let heading = || crate::text::clip(label(), look.width);
         (!self.label.is_empty()).then(heading)
     }
 

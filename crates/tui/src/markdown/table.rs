@@ -4,7 +4,7 @@ use pulldown_cmark::Alignment;
 
 use crate::line::{Line, Span};
 use crate::style::Style;
-use crate::text::wrap;
+use crate::text::{wrap, wrap_narrow};
 use crate::theme::{Theme, Token};
 
 const BETWEEN: &str = " │ ";
@@ -107,7 +107,7 @@ impl MarkdownTable {
 
     fn grid_row(&self, row: &[CellLines], widths: &[usize], border: Style) -> Vec<Line> {
         let wrap_cell = |(column, width): (usize, &usize)| -> Vec<Line> {
-            row.get(column).into_iter().flatten().flat_map(|line| wrap(line, *width)).collect()
+            row.get(column).into_iter().flatten().flat_map(|line| wrap_narrow(line, *width)).collect()
         };
         let cells: Vec<Vec<Line>> = widths.iter().enumerate().map(wrap_cell).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);

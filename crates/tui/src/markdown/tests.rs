@@ -119,7 +119,7 @@ fn code_blocks() {
       ```
     "#);
     insta::assert_snapshot!(styled("```rs\nlet x = 1;\n", 20), @"
-    {mdCodeBlockBorder|── rs}
+    {mdCodeBlockBorder|── }{muted|rs}
       {syntaxKeyword|let }{syntaxVariable|x }{syntaxOperator|= }{syntaxNumber|1}{syntaxPunctuation|;}
     ");
 }

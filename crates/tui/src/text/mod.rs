@@ -13,7 +13,7 @@ use crate::line::{Line, Span};
 use crate::style::Style;
 
 pub use ansi::from_ansi;
-pub use wrap::{split, wrap};
+pub use wrap::{split, wrap, wrap_narrow};
 
 /// Columns between tab stops in prose and code.
 pub const TAB: usize = 4;

@@ -44,6 +44,19 @@ fn untrusted_text_is_cleaned_and_tabs_are_expanded() {
 }
 
 #[test]
+fn long_words_break_at_their_joints_in_narrow_columns() {
+    for (text, width, expect) in [
+        ("anthropic/claude-sonnet-4-5", 22, "anthropic/claude-|sonnet-4-5"),
+        ("anthropic/claude-sonnet-4-5", 12, "anthropic/|claude-|sonnet-4-5"),
+        ("a name/of-a thing", 6, "a|name/|of-a|thing"),
+        ("abcdefghij/k", 4, "abcd|efgh|ij/k"),
+        ("short-word", 10, "short-word"),
+    ] {
+        assert_eq!(rows(&wrap_narrow(&Line::from(text), width)).join("|"), expect, "{text}");
+    }
+}
+
+#[test]
 fn styles_and_links_go_along() {
     let mut line = Line::from("plain ").with("bold words here", Style::PLAIN.bold()).with(" and more", Style::PLAIN);
     line.spans[1].link = Some("http://x".into());

@@ -15,9 +15,18 @@ pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
         return vec![line.clone()];
     }
     let mut wrapper = LineWrapper::new(line, columns);
-    for (index, span) in line.spans.iter().enumerate() {
-        for_each_atom(&span.text, |atom| wrapper.atom(WrapPiece { span: index, ..atom }));
+    wrapper.words();
+    wrapper.finish()
+}
+
+/// Breaks like [`wrap`], and a word longer than a row after `/`, `-` or `_` if possible: for narrow columns.
+pub fn wrap_narrow(line: &Line, columns: usize) -> Vec<Line> {
+    let columns = columns.max(1);
+    if line.width() <= columns {
+        return vec![line.clone()];
     }
+    let mut wrapper = LineWrapper { breaks_words: true, ..LineWrapper::new(line, columns) };
+    wrapper.words();
     wrapper.finish()
 }
 
@@ -62,12 +71,21 @@ struct LineWrapper<'a> {
     used: usize,
     spaces: Vec<WrapPiece>,
     word: Vec<WrapPiece>,
+    /// Whether long words are broken at their joints.
+    breaks_words: bool,
 }
 
 impl<'a> LineWrapper<'a> {
     fn new(line: &'a Line, columns: usize) -> Self {
         let row = Line { fill: line.fill, escape: line.escape.clone(), ..Line::default() };
-        Self { line, columns, rows: Vec::new(), row, used: 0, spaces: Vec::new(), word: Vec::new() }
+        let (spaces, word) = (Vec::new(), Vec::new());
+        Self { line, columns, rows: Vec::new(), row, used: 0, spaces, word, breaks_words: false }
+    }
+
+    fn words(&mut self) {
+        for (index, span) in self.line.spans.iter().enumerate() {
+            for_each_atom(&span.text, |atom| self.atom(WrapPiece { span: index, ..atom }));
+        }
     }
 
     fn atom(&mut self, part: WrapPiece) {
@@ -102,7 +120,7 @@ impl<'a> LineWrapper<'a> {
                 self.next_row();
             }
             if columns > self.columns - self.used.min(self.columns) {
-                word.iter().for_each(|part| self.fill(*part));
+                word.iter().for_each(|part| if self.breaks_words { self.fill_joints(*part) } else { self.fill(*part) });
             } else {
                 word.iter().for_each(|part| self.place(*part));
             }
@@ -133,6 +151,20 @@ impl<'a> LineWrapper<'a> {
             at += grapheme.len();
         }
         self.push(part.span, start, part.end);
+    }
+
+    /// Places a long word row by row, broken after its joints where a part fits into a row.
+    fn fill_joints(&mut self, part: WrapPiece) {
+        let line = self.line;
+        let mut start = part.start;
+        for text in line.spans[part.span].text[part.start..part.end].split_inclusive(['/', '-', '_']) {
+            let (end, columns) = (start + text.len(), width(text));
+            if self.used > 0 && self.used + columns > self.columns && columns <= self.columns {
+                self.next_row();
+            }
+            self.fill(WrapPiece { start, end, columns, ..part });
+            start = end;
+        }
     }
 
     /// Extends the last span of the row if the piece directly follows it.

@@ -44,7 +44,8 @@ fn sessions_of_the_folder() {
     ├──────────────────────────────────────────────────────────┤
     │   the parser fails on empty input                        │
     ├──────────────────────────────────────────────────────────┤
-    │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+    │ enter open · esc close · tab scope · ctrl+r rename       │
+    │ ctrl+d delete · ctrl+s sort                              │
     ╰──────────────────────────────────────────────────────────╯
     ------------------------------
     ── Sessions  3 of 3 · this… ──
@@ -53,7 +54,9 @@ fn sessions_of_the_folder() {
       add a test for the wa…    5h
       (empty, four)             2y
       the parser fails on empty i…
-    enter open · tab scope
+    enter open · esc close
+    tab scope · ctrl+r rename
+    ctrl+d delete · ctrl+s sort
     ");
 }
 
@@ -70,7 +73,8 @@ fn sessions_of_all_folders() {
     │   Another place               …another/long/folder    5w │
     │   ✓ Fix the parser            /code/me/project       now │
     ├──────────────────────────────────────────────────────────┤
-    │ enter open · tab scope · ctrl+r rename · ctrl+d delete   │
+    │ enter open · esc close · tab scope · ctrl+r rename       │
+    │ ctrl+d delete · ctrl+s sort                              │
     ╰──────────────────────────────────────────────────────────╯
     ------------------------------
     ── Sessions  4 of 4 · all … ──
@@ -79,7 +83,9 @@ fn sessions_of_all_folders() {
       add a test for the walker o…
       Another place
       ✓ Fix the parser
-    enter open · tab scope
+    enter open · esc close
+    tab scope · ctrl+r rename
+    ctrl+d delete · ctrl+s sort
     ");
 }
 

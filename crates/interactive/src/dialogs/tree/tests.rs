@@ -18,6 +18,7 @@ fn nodes(rows: &[&str]) -> Vec<TreeNode> {
             active,
             label: (id == "u2").then(|| "first idea".into()),
             who: who.into(),
+            tool: (who == "toolResult").then(|| "read".into()),
             text: text.into(),
         });
     }
@@ -65,10 +66,10 @@ fn the_tree_with_its_branches() {
     │   ▾ • assistant: A plan of what to do, which is as long… │
     │     ▾ [first idea] user: Try A                           │
     │       assistant: A result                                │
-    │       toolResult: output                                 │
+    │       read: output                                       │
     │     ▾ • user: Try B                                      │
     │ ❯     • assistant: B result                              │
-    ╰─ enter go here · shift+l label · ctrl+o filter ──────────╯
+    ╰─ enter go here · esc close · shift+l label ──────────────╯
     ------------------------------
     ── Session tree  7 of 7 · … ──
     > type to search
@@ -76,10 +77,10 @@ fn the_tree_with_its_branches() {
       ▾ • assistant: A plan of wh…
         ▾ [first idea] user: Try A
           assistant: A result
-          toolResult: output
+          read: output
         ▾ • user: Try B
     ❯     • assistant: B result
-    enter go here · shift+l label
+    enter go here · esc close
     ");
 }
 
