@@ -101,7 +101,7 @@ mod tests {
     fn every_description_fits_into_80_columns() {
         let theme = omp_tui::Theme::colorless();
         // The frame takes four columns.
-        let space = Space { width: 76, height: 24, theme: &theme, focused: true };
+        let space = Space { width: 76, height: 24, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
         let dialog = HotkeysDialog::new(Keymap::defaults().help());
         for (row, line) in dialog.rows.iter().zip(dialog.lines(&space).iter().filter(|row| row.text().starts_with(' ')))
         {
