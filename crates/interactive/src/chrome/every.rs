@@ -29,7 +29,7 @@ fn status() -> StatusBar {
         usage,
         git: Some(GitFacts { branch: "main".into(), unstaged: Some(2), staged: Some(1), untracked: Some(3) }),
         mode: ApprovalMode::AskWrites,
-        contained: Some(("uncontained".into(), true)),
+        contained: Some(("no sandbox".into(), true)),
         folder: "/home/user/src/thing".into(),
         home: "/home/user".into(),
         title: Some("Rename the totals".into()),

@@ -291,7 +291,7 @@ pub(super) mod tests {
         │   4. Leave plan mode     the plan is not run             │
         │ 1 sends: I approve the plan in local://PLAN.md. Read it  │
         │ again if you no longer have it before you, carry it out  │
-        │ step by step, and say where you had to part from it.     │
+        │ step by step, and tell me where you deviated from it.    │
         ╰─ enter choose · esc close · /plan-review shows it again ─╯
         ------------------------------
         ── The plan  local://PLAN.… ──
@@ -307,8 +307,8 @@ pub(super) mod tests {
         local://PLAN.md. Read it again
         if you no longer have it
         before you, carry it out step
-        by step, and say where you had
-        to part from it.
+        by step, and tell me where you
+        deviated from it.
         enter choose · esc close
         ");
         press(&mut dialog, &"pageDown ".repeat(9));

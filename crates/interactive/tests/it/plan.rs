@@ -22,7 +22,7 @@ async fn a_plan_is_made_and_carried_out() {
         stage.until_asked("1. Approve and run").await;
         insta::assert_snapshot!(stage.text().rsplit_once("auto\n").unwrap().1, @"
         ╭─ The plan  local://PLAN.md ──────────────────────────────╮
-        │ The plan is empty, or not saved to a file.                │
+        │ The plan is empty, or not saved to a file.               │
         ├──────────────────────────────────────────────────────────┤
         │   1. Approve and run     the project may be changed      │
         │   2. Approve with edits  change the plan, then run it    │
@@ -30,7 +30,7 @@ async fn a_plan_is_made_and_carried_out() {
         │   4. Leave plan mode     the plan is not run             │
         │ 1 sends: I approve the plan in local://PLAN.md. Read it  │
         │ again if you no longer have it before you, carry it out  │
-        │ step by step, and say where you had to part from it.     │
+        │ step by step, and tell me where you deviated from it.    │
         ├──────────────────────────────────────────────────────────┤
         │ enter choose · esc close · /plan-review shows it again   │
         ╰──────────────────────────────────────────────────────────╯

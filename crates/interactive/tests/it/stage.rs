@@ -366,7 +366,7 @@ impl Stage {
         screen.set_scrollback(0);
         rows.extend(screen.rows(0, WIDTH as u16));
         let project = self.workspace.project().to_string_lossy().into_owned();
-        let rows = rows.iter().map(|row| row.replace(&project, "/project").trim_end().to_owned());
+        let rows = rows.iter().map(|row| without_estimate(&row.replace(&project, "/project")).trim_end().to_owned());
         rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 

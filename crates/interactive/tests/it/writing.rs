@@ -213,7 +213,7 @@ async fn what_the_user_runs_is_told_to_the_model_or_not() {
         stage.say("!wait").await;
         stage.until("ran wait").await;
         stage.say("!ls again").await;
-        stage.until("a command is running; press escape to stop it").await;
+        stage.until("a command is running; press esc to stop it").await;
         stage.until("!ls again").await;
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;
