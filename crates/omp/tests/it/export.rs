@@ -110,7 +110,8 @@ async fn a_dump_tells_everything_the_model_was_told() {
     let turns = [Turn::call("read", json!({"path": "a.txt"})), Turn::text("It has three lines.")];
     let scene = Scene::new(Wire::Completions, turns).await;
     scene.omp(&["-p", "/dump"]).run().await.exits(0).prints("No messages to dump yet.\n");
-    let dump = scene.omp(&["-p", "what is in it?", "/dump"]).run().await.exits(0).stdout;
+    let shown = scene.omp(&["-p", "what is in it?", "/dump"]).run().await.exits(0).stdout;
+    let dump = shown.strip_prefix("It has three lines.\n").unwrap();
     let parts = [
         "## System prompt",
         "## Model\n",
