@@ -69,7 +69,7 @@ impl SlashCommand for ShakeCommand {
             let (mode, what) = match arguments {
                 "" | "elide" => (ShakeMode::Elide, "Old tool results and thinking"),
                 "images" => (ShakeMode::Images, "Images"),
-                other => return Err(format!("Unknown /shake mode \"{other}\". Use elide or images.")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /shake [elide|images]")),
             };
             let saved = session.shake(mode).await?;
             Ok(SlashReply::Text(format!("{what} left out: about {saved} tokens fewer.")))

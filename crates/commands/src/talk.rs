@@ -35,11 +35,11 @@ impl SlashCommand for CopyCommand {
     }
 
     fn description(&self) -> &str {
-        "Copy the last answer, its code, or the conversation"
+        "Copy the last answer, its code, the last command, or the conversation"
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[last|code|all]")
+        Some("[last|code|cmd|all]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -50,8 +50,9 @@ impl SlashCommand for CopyCommand {
             let found = match arguments {
                 "" | "last" => last,
                 "code" => last.as_deref().and_then(last_code_block),
+                "cmd" => session.last_command(),
                 "all" => conversation(messages.iter().map(|message| &**message)),
-                other => return Err(format!("unknown argument `{other}`\nhint: usage: /copy [last|code|all]")),
+                other => return Err(format!("unknown argument `{other}`\nhint: usage: /copy [last|code|cmd|all]")),
             };
             found.map(SlashReply::Text).ok_or_else(|| "nothing to copy yet".to_owned())
         }

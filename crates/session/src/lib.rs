@@ -423,6 +423,21 @@ impl Session {
         self.control.tools().view(tool, arguments, outcome)
     }
 
+    /// The newest command that the model ran or wants to run.
+    pub fn last_command(&self) -> Option<String> {
+        let messages = self.messages();
+        let calls = messages.iter().rev().filter_map(|message| message.as_assistant()).flat_map(|answer| {
+            let calls: Vec<_> = answer.tool_calls().collect();
+            calls.into_iter().rev()
+        });
+        calls
+            .filter_map(|call| {
+                let arguments = Value::Object(call.arguments.clone());
+                self.view(&call.name, &arguments, Outcome::Running)?.command
+            })
+            .next()
+    }
+
     /// The kind of operation that the calls of a tool perform.
     pub fn call_kind(&self, tool: &str) -> CallKind {
         self.control.tools().kind(tool)

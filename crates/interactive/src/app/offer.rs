@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::time::SystemTime;
 
-use omp_agent::Outcome;
 use omp_session::{Session, SessionHost, SessionListing, conversation};
 use omp_types::{AssistantMessage, Message, ToolCall};
 use serde_json::Value;
@@ -52,7 +51,7 @@ impl Running {
         let messages = live.session.messages();
         let last = messages.iter().rev().filter_map(|message| message.as_assistant()).map(AssistantMessage::text);
         let last = last.into_iter().find(|text| !text.trim().is_empty());
-        let command = messages.iter().rev().find_map(|message| last_command(&live.session, message));
+        let command = live.session.last_command();
         let text = match which {
             "" => {
                 let pieces = copyables(last.as_deref(), command.as_deref());
@@ -174,14 +173,4 @@ impl Running {
             Err(problem) => self.note(Tone::Error, &problem),
         }
     }
-}
-
-/// Returns the newest command that the model ran in an answer.
-fn last_command(session: &Session, message: &Message) -> Option<String> {
-    let calls = message.as_assistant()?.tool_calls().collect::<Vec<_>>();
-    let command = |call: &&ToolCall| {
-        let arguments = Value::Object(call.arguments.clone());
-        session.view(&call.name, &arguments, Outcome::Running)?.command
-    };
-    calls.iter().rev().find_map(command)
 }

@@ -75,7 +75,7 @@ async fn pages_and_dumps_of_a_run_know_the_users_list() {
     let args = ["--record", "r.jsonl", "-p", "hello", "/export page.html", "/dump"];
     let ran = scene.omp(&args).run().await.exits(0);
     assert!(std::fs::read_to_string(scene.session_file()).unwrap().contains(SECRET));
-    let (dump, _) = ran.stdout.rsplit_once("It is ").unwrap();
+    let (_, dump) = ran.stdout.split_once("## System prompt").unwrap();
     for text in [dump, &scene.workspace.read("page.html").unwrap(), &scene.workspace.read("r.jsonl").unwrap()] {
         assert!(!text.contains(SECRET) && !text.contains("AKIA0") && text.contains("[redacted]"), "{text}");
     }

@@ -40,6 +40,7 @@ const FAILS: &[(&str, &str)] = &[
     ("/retry x", "/retry takes no arguments"),
     ("/session zz", "unknown argument `zz`"),
     ("/settings zz", "unknown setting `zz`"),
+    ("/shake zz", "unknown argument `zz`"),
     ("/stripped x", "`x` is not a number of calls"),
     ("/switch nope", "unknown model `nope`"),
     ("/terminal-setup zz", "unknown argument `zz`"),
