@@ -1,10 +1,11 @@
 //! The menu of a command: a list whose items are lines to submit.
 
 use omp_session::CommandChoice;
+use omp_stdx::display_width;
 use omp_tui::{Input, Key, KeyCode, Line, Space};
 
 use super::picker::{Picker, Search};
-use super::sheet::{Sheet, one_line};
+use super::sheet::{Sheet, mark, one_line};
 use super::{Dialog, DialogStep};
 use crate::action::Action;
 
@@ -22,6 +23,16 @@ impl MenuDialog {
         Self { title, items, picker }
     }
 
+    /// Returns the width of the labels if the facts fit beside them.
+    fn names_width(&self, width: usize) -> Option<usize> {
+        let widest = |text: fn(&CommandChoice) -> &str| {
+            self.items.iter().map(|item| display_width::width(&one_line(text(item)))).max().unwrap_or_default()
+        };
+        let facts = widest(|item| &item.facts) + 2;
+        let room = width.saturating_sub(display_width::width(mark(false)) + facts);
+        (facts <= width / 2).then(|| widest(|item| &item.label).min(room))
+    }
+
     fn chosen(&self) -> Option<Action> {
         let item = &self.items[self.picker.pointed()?];
         Some(match item.is_begun {
@@ -35,9 +46,13 @@ impl Dialog for MenuDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, &self.title, "");
         let inner = sheet.inner();
+        let names = self.names_width(inner.width);
         let row = |at: usize, selected| {
-            let item = &self.items[at];
-            Sheet::item(&inner, selected, &one_line(&item.label), &one_line(&item.facts))
+            let (label, facts) = (one_line(&self.items[at].label), one_line(&self.items[at].facts));
+            match names {
+                Some(names) if !facts.is_empty() => Sheet::item_in_columns(&inner, selected, (&label, names), &facts),
+                _ => Sheet::item(&inner, selected, &label, ""),
+            }
         };
         self.picker.draw(&mut sheet, "type to filter", row);
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
