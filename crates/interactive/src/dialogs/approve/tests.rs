@@ -44,6 +44,17 @@ pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
     PendingApproval { tool: "edit".into(), reason: None, details, ..bash() }
 }
 
+fn new_file() -> PendingApproval {
+    let text = "//! Adds.\n\npub fn add(left: u32, right: u32) -> u32 {\n    left + right\n}\n".to_owned();
+    let view = View::new("write src/add.rs", Status::Running).note("new file").block(Block::Code {
+        language: Some("rs".into()),
+        text,
+        first_line: Some(1),
+    });
+    let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
+    PendingApproval { tool: "write".into(), reason: None, details, ..bash() }
+}
+
 pub(in crate::dialogs) fn push() -> PendingApproval {
     let details = CallDetails {
         effects: vec![run("cd /tmp"), run("git push origin main"), Effect::Write("/etc/log".into())],
@@ -174,6 +185,7 @@ fn the_dialog_at_three_sizes_and_in_both_themes() {
         ("short", with("make install", None, &[(run("make install"), "runs: make install")])),
         ("ten-lines", with(&ten, Some("it is new"), &[(run("cargo test"), "runs: cargo test"), target])),
         ("diff", edit(12)),
+        ("new-file", new_file()),
         (
             "push",
             running(
