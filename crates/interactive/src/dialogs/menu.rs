@@ -23,14 +23,12 @@ impl MenuDialog {
         Self { title, items, picker }
     }
 
-    /// Returns the width of the labels if the facts fit beside them.
-    fn names_width(&self, width: usize) -> Option<usize> {
-        let widest = |text: fn(&CommandChoice) -> &str| {
-            self.items.iter().map(|item| display_width::width(&one_line(text(item)))).max().unwrap_or_default()
-        };
-        let facts = widest(|item| &item.facts) + 2;
-        let room = width.saturating_sub(display_width::width(mark(false)) + facts);
-        (facts <= width / 2).then(|| widest(|item| &item.label).min(room))
+    /// Returns the width of the labels. Labels are shortened for facts that need at most half of the row.
+    fn names_width(&self, width: usize) -> usize {
+        let facts = self.items.iter().map(|item| aside(&one_line(&item.facts)));
+        let facts = facts.filter(|facts| *facts <= width / 2).max().unwrap_or_default();
+        let labels = self.items.iter().map(|item| display_width::width(&one_line(&item.label)));
+        labels.max().unwrap_or_default().min(width.saturating_sub(facts))
     }
 
     fn chosen(&self) -> Option<Action> {
@@ -42,6 +40,11 @@ impl MenuDialog {
     }
 }
 
+/// Returns the width of a row without its label.
+fn aside(facts: &str) -> usize {
+    display_width::width(mark(false)) + 2 + display_width::width(facts)
+}
+
 impl Dialog for MenuDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, &self.title, "");
@@ -49,9 +52,9 @@ impl Dialog for MenuDialog {
         let names = self.names_width(inner.width);
         let row = |at: usize, selected| {
             let (label, facts) = (one_line(&self.items[at].label), one_line(&self.items[at].facts));
-            match names {
-                Some(names) if !facts.is_empty() => Sheet::item_in_columns(&inner, selected, (&label, names), &facts),
-                _ => Sheet::item(&inner, selected, &label, ""),
+            match !facts.is_empty() && names + aside(&facts) <= inner.width {
+                true => Sheet::item_in_columns(&inner, selected, (&label, names), &facts),
+                false => Sheet::item(&inner, selected, &label, ""),
             }
         };
         self.picker.draw(&mut sheet, "type to filter", row);
@@ -93,6 +96,42 @@ pub(super) mod tests {
     #[test]
     fn items_to_choose_from() {
         insta::assert_snapshot!(both(&mut menu()));
+    }
+
+    #[test]
+    fn facts_stand_in_a_column_beside_the_labels_if_they_fit() {
+        let item = |label: &str, facts: &str| CommandChoice {
+            label: label.to_owned(),
+            facts: facts.to_owned(),
+            line: String::new(),
+            is_begun: false,
+        };
+        let items = vec![
+            item("Add a rule: ask …", "always ask first"),
+            item("Remove: deny read(a/folder/with/a/long/name/secret.txt)", "your config.yml"),
+            item("Close", ""),
+            item("Log", "a fact that is too long to stand beside such a label"),
+        ];
+        insta::assert_snapshot!(both(&mut MenuDialog::new("Rules".to_owned(), items)), @"
+        ╭─ Rules ──────────────────────────────────────────────────╮
+        │ > type to filter                                         │
+        ├──────────────────────────────────────────────────────────┤
+        │ ❯ Add a rule: ask …                     always ask first │
+        │   Remove: deny read(a/folder/with/a/l…  your config.yml  │
+        │   Close                                                  │
+        │   Log                                                    │
+        ├──────────────────────────────────────────────────────────┤
+        │ enter choose · esc close                                 │
+        ╰──────────────────────────────────────────────────────────╯
+        ------------------------------
+        ── Rules ─────────────────────
+        > type to filter
+        ❯ Add a rule: ask …
+          Remove: deny read(a/folder/…
+          Close
+          Log
+        enter choose · esc close
+        ");
     }
 
     #[test]

@@ -84,16 +84,12 @@ impl<'a> Sheet<'a> {
         let choices: Vec<_> = choices.into_iter().collect();
         let widest = choices.iter().map(|(what, _)| display_width::width(what)).max().unwrap_or_default();
         for (at, (what, about)) in choices.into_iter().enumerate() {
-            let style = self.space.theme.fg(if at == selected { Token::Accent } else { Token::Text });
-            let mut line = Line::styled(mark(at == selected), style);
             let room = self.space.width.saturating_sub(2);
-            if about.is_empty() || widest + 2 + display_width::width(about) > room {
-                line.push(display_width::ellipsize(what, room).into_owned(), style);
-            } else {
-                line.push(display_width::pad(what, widest).into_owned(), style);
-                line.push(format!("  {about}"), self.space.theme.fg(Token::Muted));
-            }
-            self.push(line);
+            let is_alone = about.is_empty() || widest + 2 + display_width::width(about) > room;
+            self.push(match is_alone {
+                true => Self::item(&self.space, at == selected, what, ""),
+                false => Self::item_in_columns(&self.space, at == selected, (what, widest), about),
+            });
         }
     }
 
