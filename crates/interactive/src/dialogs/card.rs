@@ -59,7 +59,7 @@ pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
 /// Draws the command line, then the other arguments.
 pub(super) fn command_rows(command: &str, arguments: &Value, space: &Space<'_>) -> Vec<Line> {
     let muted = space.theme.fg(Token::Muted);
-    let lines = highlight(&visible(command.trim_end()), Some("bash"), space.theme);
+    let lines = highlight(&visible(command.trim_end()), Some("sh"), space.theme);
     let mut rows: Vec<_> = lines.iter().flat_map(|line| wrap(line, space.width)).collect();
     let others = arguments.as_object().into_iter().flatten().filter(|(_, value)| value.as_str() != Some(command));
     rows.extend(others.flat_map(|(name, value)| argument(name, value, space.width, muted)));
