@@ -338,7 +338,7 @@ pub enum Effect {
     },
     /// A service of this machine that is closed to commands, by its name: `ssh-agent`, `docker`.
     Use(String),
-    /// Not known before the call runs.
+    /// Not known before the call runs, as the user reads it: ``may write: `$X` ``.
     Unknown(String),
 }
 

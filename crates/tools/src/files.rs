@@ -270,7 +270,7 @@ pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = 
     let reason = outside.map(|path| outside_reason(files, path));
     let written = |path: &Option<ResolvedPath>| match path {
         Some(path) => Effect::Write(real_location(&path.absolute)),
-        None => Effect::Unknown("a path that cannot be resolved".to_owned()),
+        None => Effect::Unknown("may write: a path that cannot be resolved".to_owned()),
     };
     let effects = resolved.iter().map(written).collect();
     Approval { reason, effects, ..Tier::Write.into() }

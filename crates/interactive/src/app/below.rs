@@ -10,7 +10,7 @@ use crate::chrome::{StatusBar, queue_rows, status_line, todo_rows};
 
 impl Running {
     pub(super) fn paint(&mut self) {
-        let asked = self.dialog.as_ref().and_then(|open| open.call.as_deref());
+        let asked = self.dialog.as_ref().and_then(|open| open.about.as_ref());
         if let Some(live) = &mut self.live {
             live.scribe.show_asked(asked);
             live.scribe.look();

@@ -39,7 +39,7 @@ use crate::habits::Habits;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission, TabQuery};
 use crate::surroundings::Surroundings;
-use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
+use crate::transcript::{AskedAbout, CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use command_screen::Screens;
 use correct::Corrected;
@@ -211,8 +211,8 @@ struct OpenDialog {
     asks: bool,
     /// The id of the question that the dialog shows.
     question: Option<u64>,
-    /// The id of the call that the question is about.
-    call: Option<String>,
+    /// What the question is about.
+    about: Option<AskedAbout>,
 }
 
 /// The work in progress.

@@ -5,7 +5,7 @@ use omp_session::{Answer, Command, Question, QuestionKind, WebAddress};
 use super::screen::Dirty;
 use super::{OpenDialog, Running};
 use crate::dialogs::{ApproveDialog, AskDialog, Dialog, OpenUrlDialog, PendingApproval, Quiet};
-use crate::transcript::Tone;
+use crate::transcript::{AskedAbout, Tone};
 
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
@@ -27,17 +27,20 @@ impl Running {
         let Some(question) = self.questions.pop_front() else { return };
         let id = question.id;
         let quiet = Quiet::after(!self.prompt.is_empty());
-        let mut call = None;
+        let mut about = None;
         let dialog: Box<dyn Dialog> = match question.kind {
             QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
-                call = Some(call_id);
+                about = Some(AskedAbout::Call(call_id));
                 let approval = PendingApproval { id, tool, arguments, reason, details };
                 Box::new(ApproveDialog::new(approval, quiet))
             }
-            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),
+            QuestionKind::Choose(choice) => {
+                about = Some(AskedAbout::Question(choice.question.clone()));
+                Box::new(AskDialog::new(id, choice).quiet(quiet))
+            }
             QuestionKind::OpenUrl { url, reason } => Box::new(OpenUrlDialog::new(id, url, reason).quiet(quiet)),
         };
-        self.dialog = Some(OpenDialog { dialog, asks: true, question: Some(id), call });
+        self.dialog = Some(OpenDialog { dialog, asks: true, question: Some(id), about });
         self.screen.mark(Dirty::Now);
     }
 
@@ -87,7 +90,7 @@ impl Running {
         if self.dialog.as_ref().is_some_and(|open| open.question.is_some()) {
             return;
         }
-        self.dialog = Some(OpenDialog { dialog, asks, question: None, call: None });
+        self.dialog = Some(OpenDialog { dialog, asks, question: None, about: None });
         self.screen.mark(Dirty::Now);
     }
 }

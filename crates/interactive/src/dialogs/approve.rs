@@ -338,9 +338,7 @@ impl ApproveDialog {
         let rows = self.body(&space, rule.is_none());
         self.draw_page(sheet, rows, page);
         if self.below + self.scroll > 0 {
-            let keys: Vec<String> = ["pageUp", "pageDown"].iter().filter_map(|key| space.keys.shown(key)).collect();
-            let keys = if keys.is_empty() { String::new() } else { format!(" ({})", keys.join(", ")) };
-            sheet.muted(&format!("… {} above, {} below{keys}", self.scroll, self.below));
+            sheet.muted(&sheet.hidden(self.scroll, self.below, ["pageUp", "pageDown"]));
         }
     }
 
@@ -377,7 +375,7 @@ impl ApproveDialog {
         let rows = self.body(space, false);
         self.draw_page(&mut sheet, rows, page);
         if self.below + self.scroll > 0 {
-            let more = format!("… {} above, {} below (↑ ↓)", self.scroll, self.below);
+            let more = sheet.hidden(self.scroll, self.below, ["↑", "↓"]);
             sheet.push(clip(Line::styled(more, space.theme.fg(Token::Muted)), space.width));
         }
         if let Some(field) = &mut self.instead {

@@ -3,7 +3,7 @@
 use omp_stdx::sanitize::visible;
 use omp_tui::diff::draw_diff;
 use omp_tui::highlight::highlight;
-use omp_tui::text::split;
+use omp_tui::text::{split, wrap};
 use omp_tui::{Line, Space, Style, Token};
 use omp_view::{Block, View};
 use serde_json::Value;
@@ -58,8 +58,9 @@ pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
 
 /// Draws the command line, then the other arguments.
 pub(super) fn command_rows(command: &str, arguments: &Value, space: &Space<'_>) -> Vec<Line> {
-    let (plain, muted) = (space.theme.fg(Token::ToolOutput), space.theme.fg(Token::Muted));
-    let mut rows = wrapped(&visible(command.trim_end()), space.width, plain);
+    let muted = space.theme.fg(Token::Muted);
+    let lines = highlight(&visible(command.trim_end()), Some("sh"), space.theme);
+    let mut rows: Vec<_> = lines.iter().flat_map(|line| wrap(line, space.width)).collect();
     let others = arguments.as_object().into_iter().flatten().filter(|(_, value)| value.as_str() != Some(command));
     rows.extend(others.flat_map(|(name, value)| argument(name, value, space.width, muted)));
     rows

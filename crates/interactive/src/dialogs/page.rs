@@ -6,7 +6,7 @@ use omp_tui::{Input, KeyCode, Line, Space, Token};
 
 use super::field::Field;
 use super::query::Query;
-use super::sheet::{Sheet, one_line};
+use super::sheet::{Sheet, hidden_rows, one_line};
 use super::{Dialog, DialogStep};
 
 /// Rows that a page key scrolls by.
@@ -61,11 +61,14 @@ impl Dialog for PageDialog {
         }
         let (above, below) = (top, rows.len().saturating_sub(top + room));
         rows.into_iter().skip(top).take(room).for_each(|row| sheet.push(row));
-        let more = format!("{above} above, {below} below");
-        match above + below {
-            0 => sheet.finish(&[("esc", "close")]),
-            _ => sheet.finish(&[("esc", "close"), ("↑↓", more.as_str())]),
-        }
+        let more = hidden_rows(above, below);
+        let keys = match (above, below) {
+            (0, 0) => return sheet.finish(&[("esc", "close")]),
+            (0, _) => "↓",
+            (_, 0) => "↑",
+            (_, _) => "↑↓",
+        };
+        sheet.finish(&[("esc", "close"), (keys, more.as_str())])
     }
 
     fn input(&mut self, input: &Input) -> DialogStep {
@@ -109,7 +112,7 @@ pub(super) mod tests {
     fn a_page_opens_at_its_end_scrolls_and_is_searched() {
         let mut page = log();
         let (last, footer) = end(&mut page);
-        assert!(last == "line 40" && footer.contains("esc close · ↑↓ 32 above, 0 below"), "{last} {footer}");
+        assert!(last == "line 40" && footer.contains("esc close · ↑ 32 above"), "{last} {footer}");
         press(&mut page, "pageUp up");
         assert_eq!(end(&mut page).0, "line 31");
         press(&mut page, "pageDown pageDown pageDown");

@@ -138,7 +138,7 @@ impl PlanDialog {
         self.below = rows.len().saturating_sub(self.scroll + self.page);
         sheet.extend(rows.iter().skip(self.scroll).take(self.page).cloned());
         if self.below + self.scroll > 0 {
-            sheet.muted(&format!("… {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
+            sheet.muted(&sheet.hidden(self.scroll, self.below, ["pageUp", "pageDown"]));
         }
         sheet.section();
     }
@@ -284,7 +284,7 @@ pub(super) mod tests {
         ╭─ The plan  local://PLAN.md ──────────────────────────────╮
         │ Plan                                                     │
         │                                                          │
-        │ … 0 above, 14 below (pageUp, pageDown)                   │
+        │ … 14 more (pageDown)                                     │
         │   1. Approve and run     the project may be changed      │
         │   2. Approve with edits  change the plan, then run it    │
         │ ❯ 3. Keep planning       say what is missing             │
@@ -297,8 +297,7 @@ pub(super) mod tests {
         ── The plan  local://PLAN.… ──
         Plan
 
-        … 0 above, 14 below (pageUp,
-        pageDown)
+        … 14 more (pageDown)
           1. Approve and run
           2. Approve with edits
         ❯ 3. Keep planning

@@ -58,6 +58,14 @@ impl<'a> Sheet<'a> {
         self.prose(text, self.space.theme.fg(Token::Muted));
     }
 
+    /// Says how many rows are hidden, and the keys that scroll up and down to them.
+    pub fn hidden(&self, above: usize, below: usize, [up, down]: [&str; 2]) -> String {
+        let keys = [(above, up), (below, down)].into_iter().filter(|(rows, _)| *rows > 0);
+        let keys: Vec<_> = keys.filter_map(|(_, key)| self.space.keys.shown(key)).collect();
+        let keys = if keys.is_empty() { String::new() } else { format!(" ({})", keys.join(", ")) };
+        format!("… {}{keys}", hidden_rows(above, below))
+    }
+
     /// Removes the cursor; a later row has it.
     pub fn unfocus(&mut self) {
         self.panel.rows_mut().for_each(|row| row.cursor = None);
@@ -76,16 +84,12 @@ impl<'a> Sheet<'a> {
         let choices: Vec<_> = choices.into_iter().collect();
         let widest = choices.iter().map(|(what, _)| display_width::width(what)).max().unwrap_or_default();
         for (at, (what, about)) in choices.into_iter().enumerate() {
-            let style = self.space.theme.fg(if at == selected { Token::Accent } else { Token::Text });
-            let mut line = Line::styled(mark(at == selected), style);
             let room = self.space.width.saturating_sub(2);
-            if about.is_empty() || widest + 2 + display_width::width(about) > room {
-                line.push(display_width::ellipsize(what, room).into_owned(), style);
-            } else {
-                line.push(display_width::pad(what, widest).into_owned(), style);
-                line.push(format!("  {about}"), self.space.theme.fg(Token::Muted));
-            }
-            self.push(line);
+            let is_alone = about.is_empty() || widest + 2 + display_width::width(about) > room;
+            self.push(match is_alone {
+                true => Self::item(&self.space, at == selected, what, ""),
+                false => Self::item_in_columns(&self.space, at == selected, (what, widest), about),
+            });
         }
     }
 
@@ -111,6 +115,15 @@ impl<'a> Sheet<'a> {
         } else {
             line.push(what, style);
         }
+        line
+    }
+
+    /// Draws an item with its facts in a column that starts after `names` columns.
+    pub fn item_in_columns(space: &Space<'_>, selected: bool, (what, names): (&str, usize), facts: &str) -> Line {
+        let name = display_width::ellipsize(what, names);
+        let style = space.theme.fg(if selected { Token::Accent } else { Token::Text });
+        let mut line = Line::styled(mark(selected), style).with(display_width::pad(&name, names).into_owned(), style);
+        line.push(format!("  {facts}"), space.theme.fg(Token::Muted));
         line
     }
 
@@ -155,6 +168,15 @@ impl<'a> Sheet<'a> {
             held += 1;
         }
         (line, held)
+    }
+}
+
+/// Counts the rows above and below the visible ones.
+pub(super) fn hidden_rows(above: usize, below: usize) -> String {
+    match (above, below) {
+        (0, below) => format!("{below} more"),
+        (above, 0) => format!("{above} above"),
+        (above, below) => format!("{above} above, {below} below"),
     }
 }
 

@@ -34,8 +34,7 @@ pub struct CallBlock {
     pictures: Vec<Hung>,
     state: State,
     expanded: bool,
-    /// A dialog asks about the call, and shows what it would do.
-    asked: bool,
+    shown_in_dialog: InDialog,
     version: u64,
 }
 
@@ -44,6 +43,25 @@ enum State {
     Arriving,
     Running,
     Ended,
+}
+
+/// What an open dialog asks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskedAbout {
+    /// Whether the call with this id may run.
+    Call(String),
+    /// A question of a running call.
+    Question(String),
+}
+
+/// What an open dialog shows of a call, so that its card does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InDialog {
+    Nothing,
+    /// What the call would do.
+    Body,
+    /// The question that is its title.
+    Question,
 }
 
 impl CallBlock {
@@ -60,7 +78,7 @@ impl CallBlock {
             pictures: Vec::new(),
             state: State::Arriving,
             expanded: false,
-            asked: false,
+            shown_in_dialog: InDialog::Nothing,
             version: 0,
         }
     }
@@ -175,15 +193,26 @@ impl CallBlock {
         self.version += 1;
     }
 
-    pub fn set_asked(&mut self, asked: bool) {
-        if std::mem::replace(&mut self.asked, asked) != asked {
+    pub fn set_asked(&mut self, about: Option<&AskedAbout>, id: &str) {
+        let shown = match about {
+            Some(AskedAbout::Call(call_id)) if call_id == id => InDialog::Body,
+            Some(AskedAbout::Question(question)) if self.is_titled(question) => InDialog::Question,
+            _ => InDialog::Nothing,
+        };
+        if std::mem::replace(&mut self.shown_in_dialog, shown) != shown {
             self.version += 1;
         }
     }
 
+    /// Whether the title of a running call is only its name and the question.
+    fn is_titled(&self, question: &str) -> bool {
+        let subject = self.view.title.strip_prefix(&self.name).map(str::trim_start);
+        !self.is_over() && subject == Some(question.trim_start())
+    }
+
     /// Draws the rows below the title.
     pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
-        if self.asked {
+        if self.shown_in_dialog == InDialog::Body {
             return Vec::new();
         }
         let keep = self.view.keep;
@@ -214,8 +243,11 @@ impl CallBlock {
 
 impl Block for CallBlock {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut rows =
-            if self.expanded { card::title_rows(&self.view, space) } else { vec![card::title(&self.view, space)] };
+        let mut rows = match self.shown_in_dialog {
+            InDialog::Question => vec![card::title(&View::new(self.name.clone(), self.view.status), space)],
+            _ if self.expanded => card::title_rows(&self.view, space),
+            _ => vec![card::title(&self.view, space)],
+        };
         rows.extend(self.body(space));
         rows.extend(self.draw_pictures(space));
         rows
@@ -256,4 +288,37 @@ fn pictures(view: &mut View, output: &ToolOutput, gallery: &Gallery) -> Vec<Hung
 
 fn rendered(session: &Session, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
     session.view(name, arguments, outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use omp_tui::Theme;
+
+    use super::*;
+
+    #[test]
+    fn what_a_dialog_shows_is_not_repeated_by_the_card() {
+        let theme = Theme::colorless();
+        let space = Space { width: 40, height: 9, theme: &theme, focused: true, keys: &omp_tui::DefaultKeys };
+        let view = View::new("ask Which colour?", Status::Running).block(Part::Text("body".to_owned()));
+        let mut call = CallBlock::new("c1".to_owned(), "ask");
+        call.show(view.clone());
+        let about = |what: &str| Some(AskedAbout::Question(what.to_owned()));
+        for (about, rows) in [
+            (None, "● ask Which colour?\n  body"),
+            (about("Which colour?"), "● ask\n  body"),
+            (about("colour?"), "● ask Which colour?\n  body"),
+            (Some(AskedAbout::Call("c1".to_owned())), "● ask Which colour?"),
+            (Some(AskedAbout::Call("c2".to_owned())), "● ask Which colour?\n  body"),
+        ] {
+            let version = call.version();
+            call.set_asked(about.as_ref(), "c1");
+            let drawn: Vec<String> = call.draw(&space).iter().map(|row| row.text().trim_end().to_owned()).collect();
+            assert_eq!(drawn.join("\n"), rows, "{about:?}");
+            assert_eq!(call.version() != version, about.is_some(), "{about:?}");
+        }
+        let mut ended = CallBlock::ended(view, "", Vec::new());
+        ended.set_asked(about("Which colour?").as_ref(), "c1");
+        assert!(ended.draw(&space)[0].text().contains("Which colour?"));
+    }
 }

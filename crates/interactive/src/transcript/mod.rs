@@ -23,7 +23,7 @@ use std::rc::Rc;
 
 use omp_tui::{Line, Space};
 
-pub(crate) use call::DENIED;
+pub(crate) use call::{AskedAbout, DENIED};
 pub use gallery::{Developed, Gallery, PictureWishes};
 pub use log::Log;
 pub use note::{Note, Tone};

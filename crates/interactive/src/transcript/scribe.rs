@@ -10,7 +10,7 @@ use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, co
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 use omp_view::{CallKind, View};
 
-use super::call::CallBlock;
+use super::call::{AskedAbout, CallBlock};
 use super::compacted::Compacted;
 use super::fired::Fired;
 use super::folded::Folded;
@@ -95,10 +95,10 @@ impl Scribe {
         }
     }
 
-    /// Shows that a call waits for its approval. The dialog shows what it would do, so its card does not.
-    pub fn show_asked(&self, call_id: Option<&str>) {
+    /// Shows that a call waits for the user. What the dialog shows, its card does not.
+    pub fn show_asked(&self, about: Option<&AskedAbout>) {
         for (id, call) in &self.calls {
-            call.borrow_mut().set_asked(call_id == Some(id));
+            call.borrow_mut().set_asked(about, id);
         }
     }
 

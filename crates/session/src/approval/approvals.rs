@@ -430,7 +430,7 @@ fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> Str
         Effect::Connect { host } => format!("connects to: {host}"),
         Effect::Follow { link, to } => format!("follows the link: {} -> {}", link.display(), to.display()),
         Effect::Use(service) => format!("uses: {service}"),
-        Effect::Unknown(what) => format!("unknown: {what}"),
+        Effect::Unknown(what) => what.clone(),
     }
 }
 

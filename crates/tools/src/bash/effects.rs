@@ -71,11 +71,11 @@ pub(super) fn plan(params: BashParams, line: TypedLine, setting: &EffectContext<
     effects.extend(through_new_links(&script, &folders));
     effects.extend(asked_for(&params, &folders.shell));
     effects.extend(services(&params, containment));
-    effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
+    effects.extend(script.unknown.iter().map(|what| unknown(what)));
     effects.extend(environment(&params));
     let programs = script.commands.iter().filter_map(|command| command.words.first());
     let shadowed = left.is_among(programs);
-    effects.extend(shadowed.map(|name| Effect::Unknown(format!("what `{name}` is: an earlier command defined it"))));
+    effects.extend(shadowed.map(|name| unknown(&format!("what `{name}` is: an earlier command defined it"))));
     let mut seen = BTreeSet::new();
     effects.retain(|effect| seen.insert(format!("{effect:?}")));
     let approval = Approval {
@@ -112,7 +112,7 @@ fn writes(redirected: &[Effect], written: &[Effect], params: &BashParams, shell:
 fn asked_for(params: &BashParams, folder: &BaseFolder<'_>) -> Vec<Effect> {
     let effect = |typed: &String| match folder.named(typed) {
         Some(path) => Effect::Write(path),
-        None => Effect::Unknown(format!("which file is written: `{typed}`")),
+        None => may_write(typed),
     };
     // Reading a path that is not hidden needs no approval.
     let read = params.read.iter().filter_map(|typed| folder.named(typed)).map(Effect::Read);
@@ -161,7 +161,7 @@ fn environment(params: &BashParams) -> Option<Effect> {
     };
     let variables = params.env.iter().flatten();
     let (name, _) = variables.into_iter().find(|(name, value)| is_risky(name, value))?;
-    Some(Effect::Unknown(format!("what the variable `{name}` changes")))
+    Some(unknown(&format!("what the variable `{name}` changes")))
 }
 
 /// Whether the target is a standard stream or a device that stores nothing.
@@ -252,13 +252,12 @@ impl BaseFolder<'_> {
         if *kind != RedirectKind::Read {
             return Some(self.write(target));
         }
-        let unknown = || Effect::Unknown(format!("which file is read: `{}`", target.text));
+        let unknown = || Effect::Unknown(format!("may read: `{}`", target.text));
         Some(self.locate(target).map_or_else(unknown, Effect::Read))
     }
 
     fn write(&self, target: &ShellWord) -> Effect {
-        let unknown = || Effect::Unknown(format!("which file is written: `{}`", target.text));
-        self.locate(target).map_or_else(unknown, Effect::Write)
+        self.locate(target).map_or_else(|| may_write(&target.text), Effect::Write)
     }
 
     /// If the path is a folder, the files in it are written, otherwise the path itself.
@@ -328,8 +327,16 @@ fn through_new_links(script: &ShellScript, folders: &Folders<'_>) -> Option<Effe
         _ => false,
     };
     let is_through = !links.is_empty() && by_programs.chain(by_redirects).any(|effect| leads(&effect));
-    is_through
-        .then(|| Effect::Unknown("which file is written: it goes through a link that this command creates".to_owned()))
+    is_through.then(|| Effect::Unknown("may write: any file, through a link that this command creates".to_owned()))
+}
+
+fn unknown(what: &str) -> Effect {
+    Effect::Unknown(format!("unknown: {what}"))
+}
+
+/// A file that is written under a name that is not known before the command runs.
+fn may_write(typed: &str) -> Effect {
+    Effect::Unknown(format!("may write: `{typed}`"))
 }
 
 /// Resolves the path even if a folder in it does not exist yet: the command may create it, and then `..` leaves it again.

@@ -121,12 +121,15 @@ impl Tool for Write {
         blocking(move || write(&files, &params, block_generated)).await
     }
 
-    /// Previews what an existing file loses; for a new file the content is the preview.
+    /// Previews what an existing file loses, or the content of a new one.
     fn outlook(&self, plan: &WritePlan) -> Option<View> {
         let WritePlan { params, was_new } = plan;
-        was_new.store(!self.is_there(&params.path), Ordering::Relaxed);
+        let is_new = !self.is_there(&params.path);
+        was_new.store(is_new, Ordering::Relaxed);
+        let content = strip_prefixes(&params.content);
         match WriteTarget::of(&self.files, &params.path).ok()? {
-            WriteTarget::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
+            WriteTarget::File { typed } if is_new => Some(new_file(typed, &content)),
+            WriteTarget::File { typed } => file::outlook(&self.files, typed, &content),
             WriteTarget::Conflict(_) | WriteTarget::Archive { .. } | WriteTarget::Database { .. } => None,
         }
     }
@@ -152,12 +155,20 @@ impl Tool for Write {
             let source = source.map(|file| file.at(diff.first_change()));
             return view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Diff(diff));
         }
-        let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
-        view.files(source.into_iter().chain(typed_file(&params.path))).block(Block::Code {
-            language,
-            text: params.content.clone(),
-            first_line: Some(1),
-        })
+        view.files(source.into_iter().chain(typed_file(&params.path))).block(code(&params.path, &params.content))
+    }
+}
+
+fn code(path: &str, content: &str) -> Block {
+    let language = std::path::Path::new(path).extension().map(|it| it.to_string_lossy().into_owned());
+    Block::Code { language, text: content.to_owned(), first_line: Some(1) }
+}
+
+fn new_file(typed: &str, content: &str) -> View {
+    let view = View::new(title(typed), Status::Running).files(typed_file(typed));
+    match content.is_empty() {
+        true => view.note("new, empty file"),
+        false => view.note("new file").block(code(typed, content)),
     }
 }
 

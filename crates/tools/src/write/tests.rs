@@ -26,9 +26,9 @@ fn files_are_created_and_replaced() {
     assert!(write_text(&scratch, "void", "").contains("wrote 0 bytes"));
 }
 
-/// For an existing file the approval request shows the content that is lost.
+/// For an existing file the approval request shows the content that is lost, for a new one the content.
 #[test]
-fn whoever_is_asked_sees_what_is_replaced() {
+fn whoever_is_asked_sees_what_is_replaced_or_created() {
     let scratch = Scratch::new(&[("old", "one\ntwo\nthree\n"), ("blob", "\u{0}x")]);
     let outlook =
         |path: &str| crate::scratch::outlook(&tool(&scratch), &json!({"path": path, "content": "one\n2\nthree\n"}));
@@ -37,7 +37,10 @@ fn whoever_is_asked_sees_what_is_replaced() {
     let Some(Block::Diff(omp_view::Diff { lines, .. })) = view.blocks.first() else { panic!("no diff: {view:?}") };
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts, ["one", "two", "2", "three"]);
-    assert_eq!(outlook("new"), None);
+    let new = outlook("src/new.rs").unwrap();
+    assert_eq!((new.title.as_str(), new.notes), ("write src/new.rs", vec!["new file".to_owned()]));
+    let (language, text) = (Some("rs".to_owned()), "one\n2\nthree\n".to_owned());
+    assert_eq!(new.blocks, [Block::Code { language, text, first_line: Some(1) }]);
     assert_eq!(outlook("box.zip:old"), None);
     assert_eq!(scratch.get("old"), "one\ntwo\nthree\n");
 }
@@ -51,7 +54,7 @@ async fn a_file_that_appears_while_the_user_is_asked_is_not_replaced() {
         let tool = tool(&scratch);
         let arguments = Arc::new(json!({"path": "new", "content": "mine\n"}));
         let plan = AnyTool::plan(&tool, arguments).unwrap();
-        assert_eq!(plan.preview(), None);
+        assert_eq!(plan.preview().unwrap().notes, ["new file"]);
         if appears {
             scratch.put("new", b"others\n");
         }

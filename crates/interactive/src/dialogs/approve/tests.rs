@@ -44,6 +44,17 @@ pub(in crate::dialogs) fn edit(lines: usize) -> PendingApproval {
     PendingApproval { tool: "edit".into(), reason: None, details, ..bash() }
 }
 
+fn new_file() -> PendingApproval {
+    let text = "//! Adds.\n\npub fn add(left: u32, right: u32) -> u32 {\n    left + right\n}\n".to_owned();
+    let view = View::new("write src/add.rs", Status::Running).note("new file").block(Block::Code {
+        language: Some("rs".into()),
+        text,
+        first_line: Some(1),
+    });
+    let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
+    PendingApproval { tool: "write".into(), reason: None, details, ..bash() }
+}
+
 pub(in crate::dialogs) fn push() -> PendingApproval {
     let details = CallDetails {
         effects: vec![run("cd /tmp"), run("git push origin main"), Effect::Write("/etc/log".into())],
@@ -174,6 +185,7 @@ fn the_dialog_at_three_sizes_and_in_both_themes() {
         ("short", with("make install", None, &[(run("make install"), "runs: make install")])),
         ("ten-lines", with(&ten, Some("it is new"), &[(run("cargo test"), "runs: cargo test"), target])),
         ("diff", edit(12)),
+        ("new-file", new_file()),
         (
             "push",
             running(
@@ -245,7 +257,7 @@ fn a_long_diff_scrolls() {
     │  3 + line 2 with a text that is rather long for a row    │
     │  ⋯                                                       │
     │  5   line 4 with a text that is rather long for a row    │
-    │ … 0 above, 25 below (pageUp, pageDown)                   │
+    │ … 25 more (pageDown)                                     │
     │ ❯ y  Yes, once                                           │
     │   n  No                                                  │
     │   t  No, and say what to do instead                      │
@@ -259,8 +271,7 @@ fn a_long_diff_scrolls() {
      2 - line 1 with a text that i
          s rather long for a row
      3 + line 2 with a text that i
-    … 0 above, 48 below (pageUp,
-    pageDown)
+    … 48 more (pageDown)
     ❯ y  Yes, once
       n  No
       t  No, and say what to do i…
@@ -268,9 +279,9 @@ fn a_long_diff_scrolls() {
     shift+tab mode
     ");
     press(&mut dialog, "pageDown shift+down");
-    assert!(draw(&mut dialog, 60).contains("8 above"), "{}", draw(&mut dialog, 60));
+    assert!(draw(&mut dialog, 60).contains("… 8 above, 17 below (pageUp, pageDown)"), "{}", draw(&mut dialog, 60));
     press(&mut dialog, "pageDown pageDown pageDown pageDown pageDown pageDown pageDown pageDown");
-    assert!(draw(&mut dialog, 60).contains(", 0 below"));
+    assert!(draw(&mut dialog, 60).contains("… 25 above (pageUp)"), "{}", draw(&mut dialog, 60));
 }
 
 /// A note about hidden rows never stands in place of a single one.
@@ -279,7 +290,7 @@ fn a_single_row_is_shown_instead_of_counted() {
     for lines in 1..40 {
         for (width, height) in [(80, 24), (60, 16), (60, 8)] {
             let shown = drawn_at(&mut dialog(edit(lines)), width, height);
-            assert!(!shown.contains("… 0 above, 1 below"), "{lines} lines at {width}x{height}:\n{shown}");
+            assert!(!shown.contains("… 1 more"), "{lines} lines at {width}x{height}:\n{shown}");
         }
     }
     let shown = drawn_at(&mut dialog(edit(2)), 60, 6);
