@@ -30,14 +30,12 @@ mod transcripts;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, ArrivingCall, InterruptMode, Outcome, QueueMode, Queues, ToolSet};
+use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
 use omp_compaction::{BranchNote, Compacted, CompactionOptions, ShakeMode};
 use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel, RuleScope};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Llm, Message, Model, ServiceTier, ThinkingLevel};
-use omp_view::{CallKind, View};
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 // Modules are imported under their own names, without their folder.
@@ -416,36 +414,6 @@ impl Session {
         }
         let questions = features::AskedAloud(self.control.clone());
         omp_agent::Questions::open_url(&questions, url.to_owned(), reason.to_owned()).await
-    }
-
-    /// The view of a call. `None` if the tool does not exist.
-    pub fn view(&self, tool: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
-        self.control.tools().view(tool, arguments, outcome)
-    }
-
-    /// The newest command that the model ran or wants to run.
-    pub fn last_command(&self) -> Option<String> {
-        let messages = self.messages();
-        let calls = messages.iter().rev().filter_map(|message| message.as_assistant()).flat_map(|answer| {
-            let calls: Vec<_> = answer.tool_calls().collect();
-            calls.into_iter().rev()
-        });
-        calls
-            .filter_map(|call| {
-                let arguments = Value::Object(call.arguments.clone());
-                self.view(&call.name, &arguments, Outcome::Running)?.command
-            })
-            .next()
-    }
-
-    /// The kind of operation that the calls of a tool perform.
-    pub fn call_kind(&self, tool: &str) -> CallKind {
-        self.control.tools().kind(tool)
-    }
-
-    /// A preview of a call, based on the arguments that have arrived so far.
-    pub fn preview(&self, tool: &str, call: ArrivingCall<'_>) -> Option<View> {
-        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, call)
     }
 
     /// Moves to another entry of the file; the messages after it stay in the file as a branch.

@@ -215,6 +215,7 @@ mod tests {
         assert_eq!(
             told,
             [
+                "crates/a/src/b.rs:2 `in vain` is not plain English: without a result".to_owned(),
                 "crates/a/src/lib.rs:1 `anew` is not plain English: again, or start over".to_owned(),
                 format!("crates/a/src/lib.rs:3 `the same,` {same}"),
                 "crates/a/src/lib.rs:4 `mends` is not plain English: fixes".to_owned(),

@@ -3,9 +3,8 @@
 use std::convert::Infallible;
 use std::time::SystemTime;
 
-use omp_session::{Session, SessionHost, SessionListing, conversation};
-use omp_types::{AssistantMessage, Message, ToolCall};
-use serde_json::Value;
+use omp_session::{SessionHost, SessionListing, conversation};
+use omp_types::AssistantMessage;
 use tokio::sync::oneshot;
 
 use super::screen::Dirty;

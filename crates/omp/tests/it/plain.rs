@@ -277,9 +277,7 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     terminal.until("esc back");
     terminal.press("\x1b[B\r");
     terminal.until("Which provider is the key for?");
-    terminal.press("anthropic");
-    terminal.until("> anthropic");
-    terminal.press("\r");
+    terminal.press("anthropic\r");
     terminal.until("enter save");
     terminal.press("\x1b[200~sk-ant-test-0123456789\x1b[201~");
     terminal.until("••••");

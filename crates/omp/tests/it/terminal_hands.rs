@@ -96,9 +96,10 @@ async fn a_plan_is_edited_and_what_was_edited_runs() {
         seat.until_quiet(READ);
         seat.keys("2");
         seat.until("Edit the plan");
-        seat.until("I approve the plan, with changes of mine.");
+        seat.until("Sends: I approve the plan in local://PLAN.md.");
         seat.keys("MINE ");
         seat.until("MINE # The plan");
+        seat.until("I approve the plan, with changes of mine.");
         seat.keys("\r");
         seat.until("Carried out.");
         seat.until_gone("· plan, ");
@@ -218,10 +219,10 @@ async fn a_list_of_tasks_is_edited_in_another_editor() {
     at_a_seat(|| {
         let seat = ready_with(&scene, &["EDITOR=sed -i s/one/two/"], &[]);
         seat.keys("/todo append one\r");
-        seat.until("- [/] one");
+        seat.until("▸ one");
         seat.keys("/todo edit\r");
         seat.until("replaced the list");
-        seat.until("- [/] two");
+        seat.until("▸ two");
         seat.keys("/todo edit\r");
         seat.until("nothing was changed");
         let before = seat.shown();

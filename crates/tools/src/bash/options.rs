@@ -76,7 +76,8 @@ impl BashOptions {
 
     /// See [`crate::ToolOptions::read`].
     pub(crate) fn read(settings: &ToolSettings) -> Self {
-        let rules = || settings.get::<Option<_>>("bashInterceptor.patterns").unwrap_or_else(default_intercepts);
+        let own_rules: Option<_> = settings.get("bashInterceptor.patterns");
+        let rules = || own_rules.unwrap_or_else(default_intercepts);
         let threshold = || Duration::from_millis(settings.get("bash.autoBackground.thresholdMs"));
         Self {
             enabled: settings.get("bash.enabled"),
