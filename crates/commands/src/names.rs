@@ -48,6 +48,7 @@ pub const NAMES: &[&str] = &[
     "session",
     "settings",
     "setup",
+    "shake",
     "status",
     "stripped",
     "switch",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
-use omp_stdx::format::grouped;
+use omp_stdx::format::{grouped, plural};
 use omp_stdx::md_table::{Align, MdTable};
 use omp_stdx::page::Page;
 use omp_store::{SessionsDir, TitleSource};
@@ -68,8 +68,11 @@ fn info(session: &Session, cwd: &Path) -> Page {
     row(
         "messages",
         format!(
-            "{} ({} of yours, {} answers, {} calls)",
-            counted.total_messages, counted.user_messages, counted.assistant_messages, counted.tool_calls
+            "{} ({} of yours, {}, {})",
+            counted.total_messages,
+            counted.user_messages,
+            plural(counted.assistant_messages, "answer", "answers"),
+            plural(counted.tool_calls, "call", "calls")
         ),
     );
     row(

@@ -35,7 +35,7 @@ impl SlashCommand for CopyCommand {
     }
 
     fn description(&self) -> &str {
-        "Copy the last answer, its code, the last command, or the conversation"
+        "Copy the last answer, its code or command, or all"
     }
 
     fn arguments(&self) -> Option<&str> {

@@ -167,6 +167,8 @@ async fn run_app(app: App) -> Left {
     };
     running.begin(start.wish, start.prompts, start.choose_session, start.warnings);
     running.read_pane().await;
+    // Not before: the frame would be taken for text above omp.
+    running.paint();
     running.go_on(heard, start.limit).await;
     running.end().await
 }
@@ -338,7 +340,6 @@ impl Running {
         self.tell_all(&warnings);
         self.work.waiting = prompts.into_iter().map(|content| Submission::of(&content.into())).collect();
         self.tty.set_title("omp");
-        self.paint();
         self.open(wish);
         if choose {
             self.list_sessions();

@@ -24,6 +24,8 @@ pub struct StoredSetting {
 
 /// The layer that changes are saved to.
 const USER: &str = "user";
+/// The group that decides what the model may do: its values are shown first and set with enter.
+const CONFIRMED: &str = "Approval";
 /// Caps the columns of the titles.
 const MOST_LABEL: usize = 40;
 
@@ -38,6 +40,8 @@ pub struct SettingsDialog {
     picker: Picker,
     /// A value that is being typed.
     typing: Option<Field>,
+    /// A value that enter sets.
+    offered: Option<Value>,
     /// An error in the value, or another note.
     note: Option<String>,
 }
@@ -54,7 +58,17 @@ impl SettingsDialog {
             }
         }
         let picker = Picker::new([], Search::Words);
-        let mut dialog = Self { settings, stored, tabs, tab: 0, listed: Vec::new(), picker, typing: None, note: None };
+        let mut dialog = Self {
+            settings,
+            stored,
+            tabs,
+            tab: 0,
+            listed: Vec::new(),
+            picker,
+            typing: None,
+            offered: None,
+            note: None,
+        };
         dialog.list();
         dialog
     }
@@ -89,29 +103,27 @@ impl SettingsDialog {
         DialogStep::Do(Action::SetSetting { key: setting.key.to_owned(), value })
     }
 
-    /// Selects the next value of a setting with a fixed set of values.
-    fn turn(&mut self, forward: bool) -> DialogStep {
+    /// Selects the next value of a setting with a fixed set of values, after the one that was offered.
+    fn turn(&mut self, forward: bool, offered: Option<Value>) -> DialogStep {
         let Some(setting) = self.pointed() else { return DialogStep::Ignored };
-        let now = self.value(&setting);
-        match setting.kind {
-            SettingKind::Bool => self.set(setting, Value::Bool(now != Value::Bool(true))),
-            SettingKind::OneOf(values) => {
-                let at = values.iter().position(|value| now == *value);
-                let next = match (at, forward) {
-                    (None, _) => 0,
-                    (Some(at), true) => (at + 1) % values.len(),
-                    (Some(at), false) => (at + values.len() - 1) % values.len(),
-                };
-                self.set(setting, Value::from(values[next]))
-            }
-            _ => DialogStep::Ignored,
+        let Some(next) = next_value(&setting, &offered.unwrap_or_else(|| self.value(&setting)), forward) else {
+            return DialogStep::Ignored;
+        };
+        if setting.tab != CONFIRMED {
+            return self.set(setting, next);
         }
+        self.note = Some(format!("{}: {}? Enter sets it.", setting.title, shown(&next)));
+        self.offered = Some(next);
+        DialogStep::Redraw
     }
 
-    fn change(&mut self) -> DialogStep {
+    fn change(&mut self, offered: Option<Value>) -> DialogStep {
         let Some(setting) = self.pointed() else { return DialogStep::Ignored };
+        if let Some(value) = offered {
+            return self.set(setting, value);
+        }
         if matches!(setting.kind, SettingKind::Bool | SettingKind::OneOf(_)) {
-            return self.turn(true);
+            return self.turn(true, None);
         }
         self.typing = Some(Field::with(&shown(&self.value(&setting))));
         DialogStep::Redraw
@@ -182,6 +194,22 @@ impl SettingsDialog {
     }
 }
 
+/// Returns the next or previous value of a setting with a fixed set of values.
+fn next_value(setting: &Setting, now: &Value, forward: bool) -> Option<Value> {
+    let values = match setting.kind {
+        SettingKind::Bool => return Some(Value::Bool(*now != Value::Bool(true))),
+        SettingKind::OneOf(values) => values,
+        _ => return None,
+    };
+    let at = values.iter().position(|value| now == value);
+    let next = match (at, forward) {
+        (None, _) => 0,
+        (Some(at), true) => (at + 1) % values.len(),
+        (Some(at), false) => (at + values.len() - 1) % values.len(),
+    };
+    Some(Value::from(values[next]))
+}
+
 /// Formats a value as it is typed: lists with commas.
 fn shown(value: &Value) -> String {
     match value {
@@ -244,6 +272,8 @@ impl Dialog for SettingsDialog {
             return self.type_value(input);
         }
         self.note = None;
+        // Every other key withdraws the offer.
+        let offered = self.offered.take();
         let tabs = self.tabs.len().max(1);
         if let Input::Key(key) = input {
             match (key.mods, key.code) {
@@ -252,9 +282,9 @@ impl Dialog for SettingsDialog {
                     return DialogStep::Redraw;
                 }
                 _ if super::is_cancel(*key) => return DialogStep::Close(None),
-                (Mods::NONE, KeyCode::Enter) => return self.change(),
-                (Mods::NONE, KeyCode::Right) => return self.turn(true),
-                (Mods::NONE, KeyCode::Left) => return self.turn(false),
+                (Mods::NONE, KeyCode::Enter) => return self.change(offered),
+                (Mods::NONE, KeyCode::Right) => return self.turn(true, offered),
+                (Mods::NONE, KeyCode::Left) => return self.turn(false, offered),
                 (Mods::NONE, KeyCode::Delete) => {
                     return self.pointed().map_or(DialogStep::Ignored, |setting| self.set(setting, Value::Null));
                 }

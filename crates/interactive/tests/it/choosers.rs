@@ -146,6 +146,9 @@ async fn what_needs_approval_is_set_at_once() {
         stage.until("Settings").await;
         stage.type_text("approvalMode").await;
         stage.press("enter").await;
+        stage.until("ask-writes? Enter sets it.").await;
+        assert_eq!(stage.world.setting("tools.approvalMode"), None);
+        stage.press("enter").await;
         stage.until("main · ask-writes").await;
         assert_eq!(stage.world.setting("tools.approvalMode").unwrap(), "ask-writes");
     })

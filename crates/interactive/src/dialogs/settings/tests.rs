@@ -166,6 +166,26 @@ fn keys_change_settings() {
 }
 
 #[test]
+fn what_the_model_may_do_is_shown_first_and_set_with_enter() {
+    let kind = OneOf(&["workspace-write", "off", "read-only"]);
+    let mode = Setting::new("Approval", "containment.mode", kind, "\"workspace-write\"", "").titled("Sandbox");
+    let set = |value: &str| format!("Do(SetSetting {{ key: \"containment.mode\", value: String({value:?}) }})");
+    for (keys, step) in [
+        ("enter", "Redraw".to_owned()),
+        ("enter enter", set("off")),
+        ("right right enter", set("read-only")),
+        ("left enter", set("read-only")),
+        ("enter down enter", "Redraw".to_owned()),
+    ] {
+        let mut dialog = SettingsDialog::new(&[mode], |_| None);
+        assert_eq!(says(&mut dialog, keys), step, "{keys}");
+    }
+    let mut dialog = SettingsDialog::new(&[mode], |_| None);
+    press(&mut dialog, "enter");
+    assert!(draw(&mut dialog, 60).contains("Sandbox: off? Enter sets it."));
+}
+
+#[test]
 fn what_was_changed_is_seen_and_what_is_stronger_told() {
     let mut dialog = dialog();
     type_text(&mut dialog, "calc");
