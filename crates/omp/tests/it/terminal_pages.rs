@@ -1,5 +1,7 @@
 //! The pages of slash commands at two sizes of the terminal, and as plain text elsewhere.
 
+use std::time::Duration;
+
 use omp_testkit::{PastEnd, Script, TokenCounts, Turn, Wire};
 use portable_pty::CommandBuilder;
 
@@ -30,6 +32,8 @@ fn page(seat: &Seat, typed: &str, last: &str) -> Vec<String> {
     let is_shown = |all: &str| all.rsplit_once(&format!("\n{typed}\n")).is_some_and(|(_, page)| page.contains(last));
     seat.keys(format!("{typed}\r"));
     seat.wait(typed, |glass| is_shown(&glass.all()));
+    // The rest of the frame may still be on its way.
+    seat.until_quiet(Duration::from_millis(200));
     let all = seat.all();
     let (_, page) = all.rsplit_once(&format!("\n{typed}\n")).unwrap();
     let rows = page.lines().take_while(|row| !row.contains(READY)).map(|row| row.trim_end().to_owned());
